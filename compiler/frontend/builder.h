@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/program.h"
+#include "compiler/jit/target.h"
+
+namespace tilewire {
+
+using Values = std::vector<Value*>;
+
+/// A value, or a literal that takes the dtype of what it meets.
+using Operand = std::variant<Value*, std::int64_t, double, bool>;
+
+/// One index inside `view[…]`.
+struct Index {
+  enum class Kind { kAt, kAll, kDs, kRange };
+  Kind kind = Kind::kAll;
+  Operand first = std::int64_t{0};
+  Operand second = std::int64_t{0};
+  std::int64_t size = 0;
+
+  static Index at(Operand index);
+  static Index all();
+  /// `tw.ds(start, size)`: a dynamic start, a static size; elements outside the view are masked.
+  static Index ds(Operand start, std::int64_t size);
+  /// `[lower:upper]` with run-time bounds: a view, clipped to its parent.
+  static Index range(Operand lower, Operand upper);
+};
+
+/// Makes IR by the rules of the language: widening, broadcasting, literals, loop-carried types.
+/// Both frontends stand on it; names are those of `tw` in Python. Values belong to the program
+/// under construction. Wrong use throws UserError at the current location.
+class Builder {
+ public:
+  Builder(std::string name, std::string source_file, const Target& target);
+
+  /// Where the following statements stand in the user's program.
+  void set_location(int line, int column);
+  void set_location(SourceLocation location);
+  const SourceLocation& location() const { return location_; }
+  /// The user's name for a value; the first one given stays.
+  Value* name(Value* value, std::string_view user_name);
+
+  // Signature. Dimensions appear in the order of first use.
+  Value* tensor(std::string name, DType dtype, std::vector<Dimension> shape);
+  Value* window(std::string name, DType dtype, std::vector<Dimension> shape);
+  Value* scalar(std::string name, DType dtype);
+  Value* dimension(std::string_view name);  ///< UserError where no parameter has it
+  void constant_parameter(std::string name, Attribute value);
+
+  // What the program knows of its world.
+  std::int64_t world_size() const;
+  std::int64_t lsa_size() const;
+
+  // Scalars and indices.
+  Value* constant(Operand literal, DType dtype);
+  Value* program_id(int axis = 0);
+  Value* num_programs(int axis = 0);
+  Value* rank(std::string_view team = "world");
+  Value* cdiv(Operand a, Operand b);
+
+  // Views and memory.
+  Value* at(Value* window, Operand rank, std::string_view team = "");
+  Value* slice(Value* view, const std::vector<Index>& indices);
+  Value* extent(Value* view, int dimension);
+  Value* load(Value* view, std::optional<Operand> other = {}, Value* where = nullptr);
+  void store(Value* view, Operand value, Value* where = nullptr);
+
+  // Tiles.
+  Value* full(std::vector<std::int64_t> shape, Operand value, DType dtype);
+  Value* zeros(std::vector<std::int64_t> shape, DType dtype);
+  Value* arange(std::int64_t start, std::int64_t stop);
+  Value* cast(Operand value, DType dtype);
+  Value* broadcast(Operand value, std::vector<std::int64_t> shape);
+  Value* reshape(Value* tile, std::vector<std::int64_t> shape);
+  Value* extract(Value* tile, const std::vector<Operand>& indices);
+  /// sum, max, min. No axis: over all elements, giving a scalar.
+  Value* reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
+
+  // Element-wise: any op of the table with one or two operands.
+  Value* unary(std::string_view op, Operand value);
+  Value* binary(std::string_view op, Operand a, Operand b);
+  Value* where(Operand condition, Operand a, Operand b);
+
+  // Communication.
+  void barrier(std::string_view team = "world", std::string_view scope = "instance",
+               std::string_view order = "acq_rel");
+
+  // Control flow, open form (for frontends that walk a syntax tree).
+  struct Loop {
+    Value* index;
+    Values carried;
+  };
+  Loop begin_for(Iterate iterate, Operand lower, Operand upper, Operand step,
+                 const std::vector<Operand>& initial);
+  Values end_for(const std::vector<Operand>& yielded);  ///< cast to the types at entry
+  void begin_if(Value* condition);
+  void begin_else(const std::vector<Operand>& then_values);
+  Values end_if(const std::vector<Operand>& else_values);  ///< of a common type each
+  void return_();
+
+  // Control flow, closed form (for C++).
+  using LoopBody = std::function<std::vector<Operand>(Value* index, const Values& carried)>;
+  Values for_range(Operand lower, Operand upper, Operand step, const std::vector<Operand>& initial,
+                   const LoopBody& body);
+  Values for_persistent(Operand count, const std::vector<Operand>& initial, const LoopBody& body);
+  Values for_ranks(const std::vector<Operand>& initial, const LoopBody& body);
+  Values for_peers(const std::vector<Operand>& initial, const LoopBody& body);
+  using Branch = std::function<std::vector<Operand>()>;
+  Values if_(Value* condition, const Branch& then_branch, const Branch& else_branch);
+
+  /// Any op of the table, exactly as given: no widening, no broadcasting.
+  Statement* emit(std::string_view op, Values operands, Attributes attributes = {});
+
+  /// The finished, verified program. The builder is empty afterwards.
+  Program finish();
+
+ private:
+  struct OpenStatement;
+  Value* materialise(const Operand& operand, DType dtype);
+  Value* to_index(const Operand& operand, std::string_view what);
+  Values cast_to(const std::vector<Operand>& operands, const std::vector<Type>& types,
+                 std::string_view what);
+  Value* fit(const Operand& operand, const Type& type, std::string_view what);
+  Value* parameter(Parameter::Kind kind, std::string name, DType dtype,
+                   std::vector<Dimension> shape);
+  [[noreturn]] void fail(const std::string& message) const;
+  Region& region() { return *regions_.back(); }
+
+  Program program_;
+  SourceLocation location_;
+  std::vector<Region*> regions_;
+  std::vector<std::unique_ptr<Statement>> open_;  ///< for and if statements not yet ended
+};
+
+}  // namespace tilewire

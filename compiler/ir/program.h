@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/attribute.h"
+#include "compiler/ir/type.h"
+#include "compiler/support/source_location.h"
+
+namespace tilewire {
+
+struct OpInfo;      // compiler/ops/op.h
+class Statement;
+
+/// An SSA value: the result of a statement, or an argument of a region.
+struct Value {
+  Type type;
+  std::string name;               ///< the user's name for it, a hint; printing makes names unique
+  Statement* definition = nullptr;  ///< null for region arguments
+};
+
+/// A sequence of statements with arguments. The body of a program, of a loop, of a branch.
+struct Region {
+  std::vector<Value*> arguments;
+  std::vector<std::unique_ptr<Statement>> statements;
+};
+
+/// The closed set of structures. Everything else is an op from the table (`compiler/ops`).
+enum class StatementKind : std::uint8_t {
+  kOp,      ///< results = op(operands) {attributes}
+  kFor,     ///< operands: lower, upper, step, then initial values; one region with arguments
+            ///< (index, carried…), ended by yield; results: the carried values after the loop.
+            ///< How it iterates is attribute "iterate": see `Iterate`.
+  kIf,      ///< operand: a bool scalar; two regions, each ended by yield; results: what they yield
+  kYield,   ///< ends a region of for and if; operands: the values handed out
+  kReturn,  ///< ends the program instance
+};
+
+/// How a `for` goes through its index. kPersistent, kRanks and kPeers become kRange in the
+/// specialise pass, unrolled where the design says so.
+enum class Iterate : std::uint8_t {
+  kRange,       ///< lower, lower + step, … while below upper
+  kPersistent,  ///< program_id, program_id + num_programs, …: lower and step are 0 and 1 in the IR
+  kRanks,       ///< every rank of the team, in rank order
+  kPeers,       ///< every other rank of the team, in rank order
+};
+std::string_view name_of(Iterate iterate);
+
+class Statement {
+ public:
+  StatementKind kind = StatementKind::kOp;
+  const OpInfo* op = nullptr;  ///< for kOp
+  std::vector<Value*> operands;
+  std::vector<Value*> results;
+  Attributes attributes;
+  std::vector<Region> regions;
+  SourceLocation location;
+
+  Value* result() const { return results.at(0); }
+  bool is(std::string_view op_name) const;
+
+  /// Attributes with a type check; InternalError where one is missing or of another type.
+  std::int64_t integer(std::string_view name) const;
+  bool flag(std::string_view name) const;  ///< false where absent
+  const std::string& text(std::string_view name) const;
+  DType dtype(std::string_view name) const;
+  const std::vector<std::int64_t>& integers(std::string_view name) const;
+  bool has(std::string_view name) const { return attributes.find(name) != attributes.end(); }
+
+  Iterate iterate() const;  ///< for kFor
+};
+
+/// One extent of a parameter: static, or named by a dimension of the program (`"T"`).
+struct Dimension {
+  std::int64_t size = kDynamic;
+  std::string name;  ///< set where size is kDynamic
+  bool operator==(const Dimension&) const = default;
+};
+
+struct Parameter {
+  enum class Kind : std::uint8_t { kTensor, kWindow, kScalar };
+  std::string name;
+  Kind kind = Kind::kTensor;
+  DType dtype = DType::kF32;
+  std::vector<Dimension> shape;  ///< row-major; empty for scalars
+  Value* value = nullptr;        ///< the body's argument
+};
+
+/// What is known about a launch's arguments on this rank only: it may change code, never the
+/// protocol between ranks (slots, barriers, resources).
+struct LocalFacts {
+  /// Parameter index → strides are those of a contiguous row-major array.
+  std::vector<bool> contiguous;
+  /// Parameter index → the address is a multiple of this many bytes (16 at most is used).
+  std::vector<int> alignment;
+  bool operator==(const LocalFacts&) const = default;
+};
+
+/// A program over tiles for one signature: dtypes, static extents and constants are fixed, and so
+/// is the world that shapes may depend on. Owns all values.
+class Program {
+ public:
+  std::string name;
+  std::string source_file;              ///< as the user's interpreter names it
+  int world_size = 1;                   ///< what `builder.world_size()` answered
+  int lsa_size = 1;
+  std::vector<Parameter> parameters;
+  std::vector<std::pair<std::string, Value*>> dimensions;  ///< run-time extents, `index` scalars
+  std::vector<std::pair<std::string, Attribute>> constants;  ///< `tw.const` parameters
+  LocalFacts facts;
+  int num_threads = 0;                  ///< per CTA; 0 until the layout pass chose it
+  Region body;                          ///< arguments: parameters, then dimensions
+
+  Program() = default;
+  Program(Program&&) = default;
+  Program& operator=(Program&&) = default;
+
+  Value* new_value(Type type, std::string name = {});
+  /// An op statement with fresh results whose types `OpInfo::infer` gave; not yet in a region.
+  std::unique_ptr<Statement> new_op(std::string_view op, std::vector<Value*> operands,
+                                    Attributes attributes, SourceLocation location);
+
+ private:
+  std::deque<std::unique_ptr<Value>> values_;
+};
+
+/// Calls `visit(statement)` on every statement, outer before inner, in program order.
+template <typename Visit>
+void for_each_statement(const Region& region, const Visit& visit) {
+  for (const auto& statement : region.statements) {
+    visit(*statement);
+    for (const Region& inner : statement->regions) for_each_statement(inner, visit);
+  }
+}
+
+/// Values → number of operands that name them.
+std::map<const Value*, int> count_uses(const Region& region);
+
+}  // namespace tilewire

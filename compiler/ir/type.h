@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/dtype.h"
+
+namespace tilewire {
+
+/// An extent that is known only at run time.
+inline constexpr std::int64_t kDynamic = -1;
+
+/// How a register tile's elements are spread over a CTA's threads, in row-major order of the tile:
+/// vectors of `vector` consecutive elements go round-robin over all threads. 0: not yet inferred
+/// (the layout pass sets it). The wgmma fragment will be a second kind.
+struct Layout {
+  int vector = 0;
+  bool operator==(const Layout&) const = default;
+};
+
+/// What a view looks at: this rank's own memory, or symmetric memory.
+enum class Memory : std::uint8_t { kTensor, kWindow };
+
+/// The type of an SSA value.
+///
+/// - scalar: `bf16`
+/// - tile: `tile<f32[8192]>`, static shape
+/// - view: `view<bf16[?, 8192]>`, `window<bf16[?, 8192]>`: a place in memory with extents that may
+///   be dynamic. A dimension made by `ds` has a static extent, yet its elements may lie outside.
+/// - pointer: `pointer<bf16>`: an address, after views were lowered
+struct Type {
+  enum class Kind : std::uint8_t { kScalar, kTile, kView, kPointer };
+
+  Kind kind = Kind::kScalar;
+  DType dtype = DType::kI64;
+  std::vector<std::int64_t> shape;   ///< tile, view; kDynamic where unknown (views only)
+  Memory memory = Memory::kTensor;   ///< view
+  Layout layout;                     ///< tile
+
+  static Type scalar(DType dtype);
+  static Type tile(DType dtype, std::vector<std::int64_t> shape, Layout layout = {});
+  static Type view(DType dtype, std::vector<std::int64_t> shape, Memory memory);
+  static Type pointer(DType dtype);
+
+  bool is_scalar() const { return kind == Kind::kScalar; }
+  bool is_tile() const { return kind == Kind::kTile; }
+  bool is_view() const { return kind == Kind::kView; }
+  bool is_pointer() const { return kind == Kind::kPointer; }
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  /// Elements of a tile; 1 for a scalar.
+  std::int64_t num_elements() const;
+  Type with_dtype(DType new_dtype) const;
+
+  std::string to_string() const;
+  bool operator==(const Type&) const = default;
+};
+
+/// The type of indices, extents, program ids and ranks: 64 bits, so that no product overflows.
+inline constexpr DType kIndex = DType::kI64;
+
+/// `[2, 8192]`, with `?` for dynamic extents.
+std::string shape_to_string(const std::vector<std::int64_t>& shape);
+
+}  // namespace tilewire

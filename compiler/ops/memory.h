@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/program.h"
+
+namespace tilewire {
+
+/// Where one dimension of an access may fall outside its view: element j is inside where
+/// 0 <= begin + j < bound.
+struct AccessMask {
+  Value* begin;
+  Value* bound;
+};
+
+/// One dimension of a lowered tile access.
+struct AccessDimension {
+  std::int64_t size;           ///< tile extent
+  std::int64_t stride;         ///< in elements; kDynamic: `dynamic_stride` holds it
+  Value* dynamic_stride = nullptr;
+  std::optional<AccessMask> mask;  ///< absent: proven inside
+};
+
+/// The operands of `tile_load` and `tile_store`, by name. Both code generators read accesses
+/// through this.
+///
+/// `tile_load(pointer, …) {strides, masked, predicated, other, where, vector}`; operands in order:
+/// pointer; (store: the tile); a dynamic stride per `kDynamic` in `strides`; begin and bound per 1
+/// in `masked`; a bool scalar if `predicated` (false: the whole access is outside); `other` scalar
+/// or tile if `other`; a bool tile if `where`. `vector`: elements that are known to be contiguous
+/// and aligned together along the last dimension, at most 16 bytes' worth.
+struct TileAccess {
+  Value* pointer = nullptr;
+  Value* tile = nullptr;  ///< store only
+  std::vector<AccessDimension> dimensions;
+  Value* predicate = nullptr;
+  Value* other = nullptr;
+  Value* where = nullptr;
+  int vector = 1;
+
+  static TileAccess of(const Statement& statement);
+  bool is_masked() const;
+};
+
+/// One index of a `slice`: what happens to one dimension of the view.
+/// Text form, comma-separated in the attribute `index`: `at` (one operand, drops the dimension),
+/// `all`, `ds` (operand start; the size stands in the result type), `range` (operands lower, upper;
+/// a view that clips).
+struct SliceIndex {
+  enum class Kind { kAt, kAll, kDs, kRange };
+  Kind kind;
+  Value* first = nullptr;   ///< index, start or lower
+  Value* second = nullptr;  ///< upper
+  std::int64_t size = kDynamic;  ///< of ds
+};
+std::vector<SliceIndex> slice_indices(const Statement& slice);
+
+}  // namespace tilewire

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/attribute.h"
+#include "compiler/ir/program.h"
+#include "compiler/ir/type.h"
+#include "compiler/jit/artifact.h"
+#include "compiler/support/source_location.h"
+
+namespace tilewire {
+
+class CudaEmitter;  // compiler/codegen/cuda/emitter.h
+class CpuEmitter;   // compiler/codegen/cpu/emitter.h
+
+/// What an op is asked to type: its operands' types and its attributes.
+struct OpCall {
+  const OpInfo& info;
+  std::span<const Type> operands;
+  const Attributes& attributes;
+  SourceLocation location;
+
+  /// UserError at the call's location, with the op's name in front.
+  [[noreturn]] void fail(const std::string& message) const;
+};
+
+struct AttributeSpec {
+  enum class Kind { kInteger, kFloat, kBool, kText, kDType, kIntegers };
+  std::string_view name;
+  Kind kind;
+  bool required;
+  std::string_view meaning;
+};
+
+/// What an op does besides computing its results. Pure ops may be folded, merged and removed.
+enum class Effect { kPure, kReads, kWrites, kSynchronises };
+
+/// When in the pipeline an op may stand.
+enum class Stage { kAny, kFrontend, kLowered };
+
+/// An op: its meaning, side by side. Made in one file of this folder, listed once in `table.cpp`.
+struct OpInfo {
+  std::string_view name;
+  /// First sentence of its entry in docs/ops.md.
+  std::string_view summary;
+  int min_operands = 0;
+  int max_operands = 0;  ///< -1: any number
+  std::vector<AttributeSpec> attributes;
+  Effect effect = Effect::kPure;
+  Stage stage = Stage::kAny;
+
+  /// Result types; UserError where operands or attributes don't fit.
+  std::vector<Type> (*infer)(const OpCall&) = nullptr;
+  /// What it needs of the communicator; null: nothing.
+  Resources (*resources)(const Statement&) = nullptr;
+  /// Emits CUDA text. Null only for ops that lowering removes.
+  void (*emit_cuda)(const Statement&, CudaEmitter&) = nullptr;
+  /// Emits code for the CPU. Null only for ops that lowering removes.
+  void (*emit_cpu)(const Statement&, CpuEmitter&) = nullptr;
+};
+
+/// All ops, in the order of docs/ops.md.
+const std::vector<OpInfo>& op_table();
+
+/// InternalError where there is none of that name.
+const OpInfo& find_op(std::string_view name);
+const OpInfo* find_op_or_null(std::string_view name);
+
+/// Checks operand count and attribute kinds against the table, then asks `infer`.
+std::vector<Type> infer_types(const OpCall& call);
+
+}  // namespace tilewire

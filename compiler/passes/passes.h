@@ -1,0 +1,26 @@
+#pragma once
+
+#include "compiler/ir/program.h"
+#include "compiler/jit/target.h"
+
+namespace tilewire {
+
+/// `persistent`, `ranks` and `peers` become `range`; loops over at most 8 ranks are unrolled.
+Program specialise(Program program, const Target& target);
+
+/// Constant folding, algebraic identities, common subexpressions, dead code.
+Program canonicalise(Program program);
+
+/// Chooses each communication op's transport from the target: in a world of 1 cross-rank work
+/// disappears; a barrier over ranks that all reach each other becomes `lsa_barrier`. UserError at
+/// the line that asks for what the target hasn't got.
+Program legalise_communication(Program program, const Target& target);
+
+/// Replaces views: `at`, `slice`, `load`, `store`, `extent` become index arithmetic, `address`,
+/// `tile_load` and `tile_store`, with masks only where being inside isn't proven.
+Program lower_views(Program program);
+
+/// Chooses threads per CTA and every tile's layout.
+Program infer_layouts(Program program, const Target& target);
+
+}  // namespace tilewire

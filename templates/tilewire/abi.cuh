@@ -1,0 +1,59 @@
+// What the host hands a kernel: plain structs of fixed-width fields, compiled by NVRTC and by the
+// host's compiler alike. Sizes are asserted on both sides.
+#pragma once
+
+#if defined(__CUDACC_RTC__)
+#include <stdint.h>
+#else
+#include <cstdint>
+#endif
+
+namespace tilewire::device {
+
+/// One wait that passed its deadline, in host-visible memory. Written once, by whoever comes first
+/// (`state` goes 0 → 1 → 2 with a system-scope exchange; 2: all fields are valid).
+struct HangReport {
+  uint32_t state;
+  uint32_t rank;        // who waits
+  uint32_t program_id;  // linear
+  uint32_t site;        // index into Artifact::wait_sites
+  uint32_t peer;        // for whom; world rank
+  uint32_t expected;
+  uint32_t seen;
+  uint32_t final;       // 0: after report_after_ns, still waiting; 1: at timeout_ns, about to trap
+};
+inline constexpr uint32_t kMaxHangReports = 64;
+
+/// Host-visible page of a lane: reports, and the word that stops every wait.
+struct HangPage {
+  uint32_t stop;         // 0: run; 1: leave all waits and trap; 2: leave all waits (abort)
+  uint32_t num_reports;  // taken by atomic add; may run past kMaxHangReports
+  HangReport reports[kMaxHangReports];
+};
+
+/// The synchronisation state that launches share, passed by value. Addresses of peers come from
+/// NCCL's window. Barrier slot layout inside the window, uint32 words:
+/// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses.
+struct Lane {
+  void* window;             // ncclWindow_t
+  uint64_t barrier_offset;  // bytes from the window's start to inbox[0][0]
+  uint64_t phase_offset;    // bytes from the window's start to phase[0]
+  uint32_t num_slots;       // program instances that barriers can serve
+  uint32_t reserved;
+  HangPage* hang;           // host memory, mapped
+  uint64_t report_after_ns;
+  uint64_t timeout_ns;
+};
+
+/// A symmetric window as a kernel sees it.
+struct WindowHandle {
+  void* window;     // ncclWindow_t
+  uint64_t offset;  // bytes from the window's start to element 0
+  void* local;      // address of this rank's element 0
+};
+
+static_assert(sizeof(HangReport) == 32);
+static_assert(sizeof(Lane) == 56);
+static_assert(sizeof(WindowHandle) == 24);
+
+}  // namespace tilewire::device
