@@ -36,6 +36,7 @@ struct HangPage {
 /// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses.
 struct Lane {
   void* window;             // ncclWindow_t
+  void* local;              // address of the window's start in this rank's own memory
   uint64_t barrier_offset;  // bytes from the window's start to inbox[0][0]
   uint64_t phase_offset;    // bytes from the window's start to phase[0]
   uint32_t num_slots;       // program instances that barriers can serve
@@ -53,7 +54,7 @@ struct WindowHandle {
 };
 
 static_assert(sizeof(HangReport) == 32);
-static_assert(sizeof(Lane) == 56);
+static_assert(sizeof(Lane) == 64);
 static_assert(sizeof(WindowHandle) == 24);
 
 }  // namespace tilewire::device
