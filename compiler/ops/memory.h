@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/program.h"
@@ -25,8 +28,8 @@ struct AccessDimension {
 /// The operands of `tile_load` and `tile_store`, by name. Both code generators read accesses
 /// through this.
 ///
-/// `tile_load(pointer, …) {strides, masked, predicated, other, where, vector}`; operands in order:
-/// pointer; (store: the tile); a dynamic stride per `kDynamic` in `strides`; begin and bound per 1
+/// `tile_load(pointer, …) {shape, strides, masked, predicated, other, where, vector}`; operands in
+/// order: pointer; (store: the tile, whose shape it is; a scalar for an access of rank 0); a dynamic stride per `kDynamic` in `strides`; begin and bound per 1
 /// in `masked`; a bool scalar if `predicated` (false: the whole access is outside); `other` scalar
 /// or tile if `other`; a bool tile if `where`. `vector`: elements that are known to be contiguous
 /// and aligned together along the last dimension, at most 16 bytes' worth.
@@ -44,16 +47,24 @@ struct TileAccess {
 };
 
 /// One index of a `slice`: what happens to one dimension of the view.
-/// Text form, comma-separated in the attribute `index`: `at` (one operand, drops the dimension),
-/// `all`, `ds` (operand start; the size stands in the result type), `range` (operands lower, upper;
-/// a view that clips).
 struct SliceIndex {
   enum class Kind { kAt, kAll, kDs, kRange };
   Kind kind;
-  Value* first = nullptr;   ///< index, start or lower
-  Value* second = nullptr;  ///< upper
+  Value* first = nullptr;        ///< index, start or lower
+  Value* second = nullptr;       ///< upper
   std::int64_t size = kDynamic;  ///< of ds
 };
 std::vector<SliceIndex> slice_indices(const Statement& slice);
+
+/// The text form of the indices, attribute `index` of `slice`: comma-separated `at` (one operand,
+/// drops the dimension), `all`, `ds N` (operand start), `range` (operands lower, upper; a view that
+/// clips).
+struct SlicePattern {
+  SliceIndex::Kind kind;
+  std::int64_t size = kDynamic;
+};
+std::vector<SlicePattern> parse_slice_pattern(std::string_view text);
+std::string slice_pattern_to_string(const std::vector<SlicePattern>& patterns);
+int num_operands(SliceIndex::Kind kind);
 
 }  // namespace tilewire

@@ -27,7 +27,7 @@ struct OpCall {
 };
 
 struct AttributeSpec {
-  enum class Kind { kInteger, kFloat, kBool, kText, kDType, kIntegers };
+  enum class Kind { kInteger, kFloat, kBool, kText, kDType, kIntegers, kAny };
   std::string_view name;
   Kind kind;
   bool required;
@@ -68,7 +68,8 @@ const std::vector<OpInfo>& op_table();
 const OpInfo& find_op(std::string_view name);
 const OpInfo* find_op_or_null(std::string_view name);
 
-/// Checks operand count and attribute kinds against the table, then asks `infer`.
+/// Checks operand count and attribute kinds against the table, then asks `infer`. Layouts are not
+/// inferred: the layout pass sets them, and types compare equal modulo layout before it.
 std::vector<Type> infer_types(const OpCall& call);
 
 }  // namespace tilewire

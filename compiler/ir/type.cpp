@@ -1,0 +1,79 @@
+#include "compiler/ir/type.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tilewire {
+
+Type Type::scalar(DType dtype) {
+  Type type;
+  type.dtype = dtype;
+  return type;
+}
+
+Type Type::tile(DType dtype, std::vector<std::int64_t> shape, Layout layout) {
+  Type type;
+  type.kind = Kind::kTile;
+  type.dtype = dtype;
+  type.shape = std::move(shape);
+  type.layout = layout;
+  return type;
+}
+
+Type Type::view(DType dtype, std::vector<std::int64_t> shape, Memory memory) {
+  Type type;
+  type.kind = Kind::kView;
+  type.dtype = dtype;
+  type.shape = std::move(shape);
+  type.memory = memory;
+  return type;
+}
+
+Type Type::pointer(DType dtype) {
+  Type type;
+  type.kind = Kind::kPointer;
+  type.dtype = dtype;
+  return type;
+}
+
+std::int64_t Type::num_elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+Type Type::with_dtype(DType new_dtype) const {
+  Type type = *this;
+  type.dtype = new_dtype;
+  return type;
+}
+
+std::string Type::to_string() const {
+  switch (kind) {
+    case Kind::kScalar:
+      return std::string(name_of(dtype));
+    case Kind::kTile:
+      if (layout.vector == 0)
+        return fmt::format("tile<{}{}>", name_of(dtype), shape_to_string(shape));
+      return fmt::format("tile<{}{}, vector {}>", name_of(dtype), shape_to_string(shape),
+                         layout.vector);
+    case Kind::kView:
+      return fmt::format("{}<{}{}>", memory == Memory::kWindow ? "window" : "view", name_of(dtype),
+                         shape_to_string(shape));
+    case Kind::kPointer:
+      return fmt::format("pointer<{}>", name_of(dtype));
+  }
+  return {};
+}
+
+std::string shape_to_string(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += shape[i] == kDynamic ? "?" : std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace tilewire

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "compiler/ops/op.h"
+
+namespace tilewire {
+
+// One maker per op or family of ops, each defined in the file named. `table.cpp` lists them.
+
+std::vector<OpInfo> scalar_ops();      // scalars.cpp
+std::vector<OpInfo> view_ops();        // views.cpp
+std::vector<OpInfo> memory_ops();      // memory.cpp
+std::vector<OpInfo> arithmetic_ops();  // arithmetic.cpp
+std::vector<OpInfo> comparison_ops();  // comparison.cpp
+std::vector<OpInfo> math_ops();        // math.cpp
+std::vector<OpInfo> shape_ops();       // shapes.cpp
+std::vector<OpInfo> reduce_ops();      // reduce.cpp
+OpInfo cast_op();                      // cast.cpp
+OpInfo select_op();                    // select.cpp
+std::vector<OpInfo> barrier_ops();     // barrier.cpp
+
+}  // namespace tilewire

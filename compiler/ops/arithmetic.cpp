@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_arithmetic(const OpCall& call) {
+  const Type type = infer_elementwise(call);
+  if (type.dtype == DType::kBool) call.fail("bool has no arithmetic; cast it, or use and, or, xor");
+  if (is_float(type.dtype) && num_bytes(type.dtype) == 1) {
+    call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(type.dtype)));
+  }
+  return {type};
+}
+
+std::vector<Type> infer_divide(const OpCall& call) {
+  const Type type = infer_arithmetic(call).front();
+  if (!is_float(type.dtype)) call.fail("integers are divided by `//`, or cast to a float first");
+  return {type};
+}
+
+std::vector<Type> infer_bits(const OpCall& call) {
+  const Type type = infer_elementwise(call);
+  if (is_float(type.dtype)) {
+    call.fail(fmt::format("works on bool and integers, got {}", name_of(type.dtype)));
+  }
+  return {type};
+}
+
+OpInfo binary_op(std::string_view name, std::string_view summary,
+                 std::vector<Type> (*infer)(const OpCall&)) {
+  OpInfo op;
+  op.name = name;
+  op.summary = summary;
+  op.min_operands = op.max_operands = 2;
+  op.infer = infer;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> arithmetic_ops() {
+  return {
+      binary_op("add", "`a + b`, element by element.", infer_arithmetic),
+      binary_op("sub", "`a - b`, element by element.", infer_arithmetic),
+      binary_op("mul", "`a * b`, element by element.", infer_arithmetic),
+      binary_op("div", "`a / b` of floats, element by element.", infer_divide),
+      binary_op("floordiv", "`a // b`, rounded down as in Python; an integer by 0 gives 0.",
+                infer_arithmetic),
+      binary_op("mod", "`a % b`, with the sign of b as in Python; an integer by 0 gives 0.",
+                infer_arithmetic),
+      binary_op("minimum", "The smaller of two, element by element; NaN wins.", infer_arithmetic),
+      binary_op("maximum", "The larger of two, element by element; NaN wins.", infer_arithmetic),
+      binary_op("and", "Bitwise, or logical for bool.", infer_bits),
+      binary_op("or", "Bitwise, or logical for bool.", infer_bits),
+      binary_op("xor", "Bitwise, or logical for bool.", infer_bits),
+  };
+}
+
+}  // namespace tilewire

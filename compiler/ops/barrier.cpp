@@ -1,0 +1,57 @@
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_barrier(const OpCall& call) {
+  require_one_of(call, "team", {"world", "lsa", "rail", "local"});
+  require_one_of(call, "scope", {"instance", "grid"});
+  require_one_of(call, "order", {"acq_rel", "acquire", "release", "relaxed"});
+  return {};
+}
+
+std::vector<Type> infer_lsa_barrier(const OpCall& call) {
+  require_one_of(call, "order", {"acq_rel", "acquire", "release", "relaxed"});
+  return {};
+}
+
+Resources needs_barrier(const Statement&) {
+  Resources resources;
+  resources.lane = resources.world_barrier = resources.waits = resources.two_sided = true;
+  return resources;
+}
+
+OpInfo barrier_op() {
+  OpInfo op;
+  op.name = "barrier";
+  op.summary = "The instances with one linear program id on all ranks of the team meet.";
+  op.attributes = {
+      {"team", AttributeSpec::Kind::kText, true, "`world`, `lsa`, `rail` or `local`"},
+      {"scope", AttributeSpec::Kind::kText, true, "`instance` or `grid`"},
+      {"order", AttributeSpec::Kind::kText, true, "`acq_rel`, `acquire`, `release` or `relaxed`"}};
+  op.effect = Effect::kSynchronises;
+  op.stage = Stage::kFrontend;
+  op.infer = infer_barrier;
+  op.resources = needs_barrier;
+  return op;
+}
+
+OpInfo lsa_barrier_op() {
+  OpInfo op;
+  op.name = "lsa_barrier";
+  op.summary = "A barrier between one instance of each rank of the LSA team, by stores and loads.";
+  op.attributes = {{"order", AttributeSpec::Kind::kText, true, "as for `barrier`"},
+                   {"site", AttributeSpec::Kind::kInteger, true, "its number in hang reports"}};
+  op.effect = Effect::kSynchronises;
+  op.stage = Stage::kLowered;
+  op.infer = infer_lsa_barrier;
+  op.resources = needs_barrier;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> barrier_ops() { return {barrier_op(), lsa_barrier_op()}; }
+
+}  // namespace tilewire

@@ -1,0 +1,25 @@
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_cast(const OpCall& call) {
+  return {infer_elementwise(call).with_dtype(dtype_attribute(call, "dtype"))};
+}
+
+}  // namespace
+
+OpInfo cast_op() {
+  OpInfo op;
+  op.name = "cast";
+  op.summary =
+      "Another dtype. To a float: to nearest even, e4m3 saturates. Float to integer: towards zero, "
+      "saturating, NaN gives 0. To bool: whether it is not 0.";
+  op.min_operands = op.max_operands = 1;
+  op.attributes = {{"dtype", AttributeSpec::Kind::kDType, true, "of the result"}};
+  op.infer = infer_cast;
+  return op;
+}
+
+}  // namespace tilewire

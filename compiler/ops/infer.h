@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/op.h"
+
+namespace tilewire {
+
+// Rules that many ops share. All throw UserError at the call's location.
+
+/// Every operand is a scalar or a tile; all tiles have one shape; all have one dtype. Gives the
+/// tile type, or the scalar type where there is no tile. Operands from `first` on are looked at.
+Type infer_elementwise(const OpCall& call, std::size_t first = 0);
+
+const Type& require_tile(const OpCall& call, std::size_t operand);
+const Type& require_view(const OpCall& call, std::size_t operand);
+const Type& require_pointer(const OpCall& call, std::size_t operand);
+const Type& require_scalar(const OpCall& call, std::size_t operand);
+/// An `index` scalar (i64).
+void require_index(const OpCall& call, std::size_t operand);
+
+std::int64_t integer_attribute(const OpCall& call, std::string_view name);
+const std::string& text_attribute(const OpCall& call, std::string_view name);
+DType dtype_attribute(const OpCall& call, std::string_view name);
+const std::vector<std::int64_t>& integers_attribute(const OpCall& call, std::string_view name);
+bool flag_attribute(const OpCall& call, std::string_view name);
+
+/// A static shape of rank 1 to 3 with positive extents.
+void require_tile_shape(const OpCall& call, const std::vector<std::int64_t>& shape);
+/// The text is one of `allowed`.
+void require_one_of(const OpCall& call, std::string_view attribute,
+                    const std::vector<std::string_view>& allowed);
+
+}  // namespace tilewire

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_signed(const OpCall& call) {
+  const Type type = infer_elementwise(call);
+  const bool is_fp8 = is_float(type.dtype) && num_bytes(type.dtype) == 1;
+  if (type.dtype == DType::kBool || is_fp8) {
+    call.fail(fmt::format("works on integers and on floats of 16 bits or more, got {}",
+                          name_of(type.dtype)));
+  }
+  return {type};
+}
+
+std::vector<Type> infer_float(const OpCall& call) {
+  const Type type = infer_elementwise(call);
+  if (!is_float(type.dtype) || num_bytes(type.dtype) == 1) {
+    call.fail(
+        fmt::format("works on f16, bf16, f32 and f64, got {}; cast it first", name_of(type.dtype)));
+  }
+  return {type};
+}
+
+std::vector<Type> infer_not(const OpCall& call) {
+  const Type type = infer_elementwise(call);
+  if (is_float(type.dtype)) {
+    call.fail(fmt::format("works on bool and integers, got {}", name_of(type.dtype)));
+  }
+  return {type};
+}
+
+OpInfo unary_op(std::string_view name, std::string_view summary,
+                std::vector<Type> (*infer)(const OpCall&)) {
+  OpInfo op;
+  op.name = name;
+  op.summary = summary;
+  op.min_operands = op.max_operands = 1;
+  op.infer = infer;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> math_ops() {
+  return {
+      unary_op("neg", "`-x`.", infer_signed),
+      unary_op("not", "Logical for bool, bitwise for integers.", infer_not),
+      unary_op("abs", "The absolute value.", infer_signed),
+      unary_op("floor", "The largest integer not above x, as a float.", infer_float),
+      unary_op("ceil", "The smallest integer not below x, as a float.", infer_float),
+      unary_op("exp", "e to the power x.", infer_float),
+      unary_op("exp2", "2 to the power x.", infer_float),
+      unary_op("log", "The natural logarithm.", infer_float),
+      unary_op("log2", "The logarithm to base 2.", infer_float),
+      unary_op("sqrt", "The square root.", infer_float),
+      unary_op("rsqrt", "1 / sqrt(x).", infer_float),
+      unary_op("tanh", "The hyperbolic tangent.", infer_float),
+      unary_op("erf", "The error function.", infer_float),
+      unary_op("sigmoid", "1 / (1 + exp(-x)).", infer_float),
+  };
+}
+
+}  // namespace tilewire

@@ -1,0 +1,213 @@
+#include "compiler/ops/memory.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// The type that `load` gives for a view: a tile, or a scalar where no dimension is left.
+Type loaded_type(const OpCall& call, const Type& view) {
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] == kDynamic) {
+      call.fail(
+          fmt::format("dimension {} of {} is known only at run time, a tile's shape is static; "
+                      "take a part of it "
+                      "with tw.ds(start, size), or make the extent a tw.const",
+                      i, view.to_string()));
+    }
+  }
+  if (view.shape.empty()) return Type::scalar(view.dtype);
+  require_tile_shape(call, view.shape);
+  return Type::tile(view.dtype, view.shape);
+}
+
+void check_where(const OpCall& call, std::size_t operand, const Type& tile) {
+  const Type& where = call.operands[operand];
+  if (where.dtype != DType::kBool || (where.is_tile() && where.shape != tile.shape) ||
+      !(where.is_tile() || where.is_scalar())) {
+    call.fail(fmt::format("where= is {}; it takes bool of shape {}", where.to_string(),
+                          shape_to_string(tile.shape)));
+  }
+}
+
+void check_fits(const OpCall& call, const Type& value, const Type& tile, std::string_view what) {
+  const bool has_shape = value.is_scalar() || (value.is_tile() && value.shape == tile.shape);
+  if (value.dtype != tile.dtype || !has_shape) {
+    call.fail(fmt::format("{} is {}; the view is {} of shape {}", what, value.to_string(),
+                          name_of(tile.dtype), shape_to_string(tile.shape)));
+  }
+}
+
+std::vector<Type> infer_load(const OpCall& call) {
+  const Type loaded = loaded_type(call, require_view(call, 0));
+  std::size_t next = 1;
+  const std::size_t expected =
+      1U + (flag_attribute(call, "other") ? 1U : 0U) + (flag_attribute(call, "where") ? 1U : 0U);
+  if (call.operands.size() != expected)
+    call.fail("operands: view, then other and where if flagged");
+  if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], loaded, "other=");
+  if (flag_attribute(call, "where")) check_where(call, next, loaded);
+  return {loaded};
+}
+
+std::vector<Type> infer_store(const OpCall& call) {
+  const Type loaded = loaded_type(call, require_view(call, 0));
+  check_fits(call, call.operands[1], loaded, "the stored value");
+  const bool has_where = flag_attribute(call, "where");
+  if (call.operands.size() != (has_where ? 3U : 2U))
+    call.fail("operands: view, value, where if flagged");
+  if (has_where) check_where(call, 2, loaded);
+  return {};
+}
+
+/// Checks the operand list that TileAccess describes; `next` points behind pointer (and tile).
+void check_access(const OpCall& call, const Type& tile, std::size_t next) {
+  const auto& strides = integers_attribute(call, "strides");
+  const auto& masked = integers_attribute(call, "masked");
+  if (strides.size() != tile.shape.size() || masked.size() != tile.shape.size()) {
+    call.fail(fmt::format("{} strides and {} masks for shape {}", strides.size(), masked.size(),
+                          shape_to_string(tile.shape)));
+  }
+  std::size_t num_indices = 0;
+  for (const std::int64_t stride : strides) num_indices += stride == kDynamic ? 1 : 0;
+  for (const std::int64_t mask : masked) num_indices += mask != 0 ? 2 : 0;
+  const std::size_t expected = next + num_indices + (flag_attribute(call, "predicated") ? 1 : 0) +
+                               (flag_attribute(call, "other") ? 1 : 0) +
+                               (flag_attribute(call, "where") ? 1 : 0);
+  if (call.operands.size() != expected) {
+    call.fail(
+        fmt::format("{} operands where its attributes ask for {}", call.operands.size(), expected));
+  }
+  for (; num_indices > 0; --num_indices) require_index(call, next++);
+  if (flag_attribute(call, "predicated") && call.operands[next++] != Type::scalar(DType::kBool)) {
+    call.fail("the predicate is not a bool");
+  }
+  if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], tile, "other=");
+  if (flag_attribute(call, "where")) check_where(call, next++, tile);
+}
+
+std::vector<Type> infer_tile_load(const OpCall& call) {
+  const Type& pointer = require_pointer(call, 0);
+  const auto& shape = integers_attribute(call, "shape");
+  const Type tile = shape.empty() ? Type::scalar(pointer.dtype) : Type::tile(pointer.dtype, shape);
+  check_access(call, tile, 1);
+  return {tile};
+}
+
+std::vector<Type> infer_tile_store(const OpCall& call) {
+  const Type& pointer = require_pointer(call, 0);
+  const auto& shape = integers_attribute(call, "shape");
+  const Type tile = shape.empty() ? Type::scalar(pointer.dtype) : Type::tile(pointer.dtype, shape);
+  check_fits(call, call.operands[1], tile, "the stored value");
+  check_access(call, tile, 2);
+  return {};
+}
+
+OpInfo load_op() {
+  OpInfo op;
+  op.name = "load";
+  op.summary = "A tile read from a view; elements outside it are 0, or `other`.";
+  op.min_operands = 1;
+  op.max_operands = 3;
+  op.attributes = {
+      {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are read"}};
+  op.effect = Effect::kReads;
+  op.stage = Stage::kFrontend;
+  op.infer = infer_load;
+  return op;
+}
+
+OpInfo store_op() {
+  OpInfo op;
+  op.name = "store";
+  op.summary = "Writes a tile to a view; elements outside it are dropped.";
+  op.min_operands = 2;
+  op.max_operands = 3;
+  op.attributes = {
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are written"}};
+  op.effect = Effect::kWrites;
+  op.stage = Stage::kFrontend;
+  op.infer = infer_store;
+  return op;
+}
+
+/// What both lowered accesses say of themselves; TileAccess reads it back.
+std::vector<AttributeSpec> access_attributes() {
+  return {
+      {"shape", AttributeSpec::Kind::kIntegers, true, "of the tile; empty: one element"},
+      {"strides", AttributeSpec::Kind::kIntegers, true, "in elements; -1: an operand holds it"},
+      {"masked", AttributeSpec::Kind::kIntegers, true, "1 where begin and bound are operands"},
+      {"predicated", AttributeSpec::Kind::kBool, false, "a bool guards the whole access"},
+      {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile masks further"},
+      {"vector", AttributeSpec::Kind::kInteger, true, "elements contiguous and aligned together"}};
+}
+
+OpInfo tile_load_op() {
+  OpInfo op;
+  op.name = "tile_load";
+  op.summary = "A tile read from an address, with its strides and masks spelled out.";
+  op.min_operands = 1;
+  op.max_operands = -1;
+  op.attributes = access_attributes();
+  op.effect = Effect::kReads;
+  op.stage = Stage::kLowered;
+  op.infer = infer_tile_load;
+  return op;
+}
+
+OpInfo tile_store_op() {
+  OpInfo op;
+  op.name = "tile_store";
+  op.summary = "A tile written to an address, with its strides and masks spelled out.";
+  op.min_operands = 2;
+  op.max_operands = -1;
+  op.attributes = access_attributes();
+  op.attributes.erase(op.attributes.begin() + 4);  // a store has no `other`
+  op.effect = Effect::kWrites;
+  op.stage = Stage::kLowered;
+  op.infer = infer_tile_store;
+  return op;
+}
+
+}  // namespace
+
+TileAccess TileAccess::of(const Statement& statement) {
+  TileAccess access;
+  std::size_t next = 0;
+  const auto take = [&] { return statement.operands.at(next++); };
+  access.pointer = take();
+  if (statement.is("tile_store")) access.tile = take();
+  const auto& shape = statement.integers("shape");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t stride = statement.integers("strides").at(i);
+    access.dimensions.push_back({shape[i], stride, stride == kDynamic ? take() : nullptr, {}});
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (statement.integers("masked").at(i) == 0) continue;
+    Value* begin = take();
+    access.dimensions[i].mask = AccessMask{begin, take()};
+  }
+  if (statement.flag("predicated")) access.predicate = take();
+  if (statement.flag("other")) access.other = take();
+  if (statement.flag("where")) access.where = take();
+  access.vector = static_cast<int>(statement.integer("vector"));
+  return access;
+}
+
+bool TileAccess::is_masked() const {
+  bool any = predicate != nullptr || where != nullptr;
+  for (const AccessDimension& dimension : dimensions) any |= dimension.mask.has_value();
+  return any;
+}
+
+std::vector<OpInfo> memory_ops() {
+  return {load_op(), store_op(), tile_load_op(), tile_store_op()};
+}
+
+}  // namespace tilewire

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_constant(const OpCall& call) {
+  const DType dtype = dtype_attribute(call, "dtype");
+  const Attribute& value = call.attributes.find("value")->second;
+  const bool fits = is_float(dtype)         ? std::holds_alternative<double>(value)
+                    : dtype == DType::kBool ? std::holds_alternative<bool>(value)
+                                            : std::holds_alternative<std::int64_t>(value);
+  if (!fits) {
+    call.fail(fmt::format("{} is not a value of dtype {}", to_string(value), name_of(dtype)));
+  }
+  return {Type::scalar(dtype)};
+}
+
+std::vector<Type> infer_grid_axis(const OpCall& call) {
+  const std::int64_t axis = integer_attribute(call, "axis");
+  if (axis < 0 || axis > 2)
+    call.fail(fmt::format("axis {} of a grid; a grid has axes 0 to 2", axis));
+  return {Type::scalar(kIndex)};
+}
+
+std::vector<Type> infer_rank(const OpCall& call) {
+  require_one_of(call, "team", {"world", "lsa"});
+  return {Type::scalar(kIndex)};
+}
+
+// A constant's value may be of any type: `infer_constant` checks it against the dtype.
+OpInfo constant_op() {
+  OpInfo op;
+  op.name = "constant";
+  op.summary = "A scalar that is known at compile time.";
+  op.attributes = {{"value", AttributeSpec::Kind::kAny, true, "the number, as the dtype stores it"},
+                   {"dtype", AttributeSpec::Kind::kDType, true, "its dtype"}};
+  op.infer = infer_constant;
+  return op;
+}
+
+OpInfo grid_op(std::string_view name, std::string_view summary) {
+  OpInfo op;
+  op.name = name;
+  op.summary = summary;
+  op.attributes = {{"axis", AttributeSpec::Kind::kInteger, true, "0 to 2"}};
+  op.infer = infer_grid_axis;
+  return op;
+}
+
+OpInfo rank_op() {
+  OpInfo op;
+  op.name = "rank";
+  op.summary = "This rank's number in a team.";
+  op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`world` or `lsa`"}};
+  op.infer = infer_rank;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> scalar_ops() {
+  return {constant_op(),
+          grid_op("program_id", "The number of this program instance along an axis of the grid."),
+          grid_op("num_programs", "How many program instances run along an axis of the grid."),
+          rank_op()};
+}
+
+}  // namespace tilewire

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_select(const OpCall& call) {
+  const Type& condition = call.operands[0];
+  const Type chosen = infer_elementwise(call, 1);
+  if (condition.dtype != DType::kBool || !(condition.is_scalar() || condition.is_tile())) {
+    call.fail(fmt::format("the condition is {}; it takes bool", condition.to_string()));
+  }
+  if (!condition.is_tile()) return {chosen};
+  if (chosen.is_tile() && chosen.shape != condition.shape) {
+    call.fail(fmt::format("shapes {} and {} differ", shape_to_string(condition.shape),
+                          shape_to_string(chosen.shape)));
+  }
+  return {condition.with_dtype(chosen.dtype)};
+}
+
+}  // namespace
+
+OpInfo select_op() {
+  OpInfo op;
+  op.name = "select";
+  op.summary = "`where(condition, a, b)`: a where the condition holds, else b.";
+  op.min_operands = op.max_operands = 3;
+  op.infer = infer_select;
+  return op;
+}
+
+}  // namespace tilewire

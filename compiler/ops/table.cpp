@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<OpInfo> make_table() {
+  std::vector<OpInfo> table;
+  const auto add = [&table](const std::vector<OpInfo>& ops) {
+    table.insert(table.end(), ops.begin(), ops.end());
+  };
+  add(scalar_ops());      // constant, program_id, num_programs, rank
+  add(view_ops());        // at, slice, extent, stride, address
+  add(memory_ops());      // load, store, tile_load, tile_store
+  add(arithmetic_ops());  // add, sub, mul, div, floordiv, mod, minimum, maximum, and, or, xor
+  add(comparison_ops());  // eq, ne, lt, le, gt, ge
+  add(math_ops());        // neg, not, abs, floor, ceil, exp, exp2, log, log2, sqrt, rsqrt, …
+  add({cast_op()});
+  add({select_op()});
+  add(shape_ops());    // full, arange, broadcast, reshape, extract
+  add(reduce_ops());   // sum, max, min
+  add(barrier_ops());  // barrier, lsa_barrier
+  return table;
+}
+
+bool has_kind(const Attribute& attribute, AttributeSpec::Kind kind) {
+  switch (kind) {
+    case AttributeSpec::Kind::kInteger:
+      return std::holds_alternative<std::int64_t>(attribute);
+    case AttributeSpec::Kind::kFloat:
+      return std::holds_alternative<double>(attribute);
+    case AttributeSpec::Kind::kBool:
+      return std::holds_alternative<bool>(attribute);
+    case AttributeSpec::Kind::kText:
+      return std::holds_alternative<std::string>(attribute);
+    case AttributeSpec::Kind::kDType:
+      return std::holds_alternative<DType>(attribute);
+    case AttributeSpec::Kind::kAny:
+      return true;
+    case AttributeSpec::Kind::kIntegers:
+      return std::holds_alternative<std::vector<std::int64_t>>(attribute);
+  }
+  return false;
+}
+
+void check_operand_count(const OpCall& call) {
+  const int count = static_cast<int>(call.operands.size());
+  const OpInfo& op = call.info;
+  if (count < op.min_operands || (op.max_operands >= 0 && count > op.max_operands)) {
+    call.fail(fmt::format("takes {} operands, got {}",
+                          op.max_operands == op.min_operands ? fmt::format("{}", op.min_operands)
+                          : op.max_operands < 0
+                              ? fmt::format("at least {}", op.min_operands)
+                              : fmt::format("{} to {}", op.min_operands, op.max_operands),
+                          count));
+  }
+}
+
+void check_attributes(const OpCall& call) {
+  for (const AttributeSpec& spec : call.info.attributes) {
+    const auto found = call.attributes.find(spec.name);
+    if (found == call.attributes.end()) {
+      if (spec.required) call.fail(fmt::format("attribute '{}' is missing", spec.name));
+    } else if (!has_kind(found->second, spec.kind)) {
+      call.fail(fmt::format("attribute '{}' is {}, of another type than it takes", spec.name,
+                            to_string(found->second)));
+    }
+  }
+  for (const auto& [name, value] : call.attributes) {
+    bool is_known = false;
+    for (const AttributeSpec& spec : call.info.attributes) is_known |= spec.name == name;
+    if (!is_known) call.fail(fmt::format("attribute '{}' is unknown", name));
+  }
+}
+
+}  // namespace
+
+const std::vector<OpInfo>& op_table() {
+  static const std::vector<OpInfo> table = make_table();
+  return table;
+}
+
+const OpInfo* find_op_or_null(std::string_view name) {
+  static const std::map<std::string_view, const OpInfo*> by_name = [] {
+    std::map<std::string_view, const OpInfo*> map;
+    for (const OpInfo& op : op_table()) map.emplace(op.name, &op);
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+const OpInfo& find_op(std::string_view name) {
+  const OpInfo* op = find_op_or_null(name);
+  if (op == nullptr) throw InternalError(fmt::format("there is no op '{}'", name));
+  return *op;
+}
+
+void OpCall::fail(const std::string& message) const {
+  throw UserError(fmt::format("{}: {}", info.name, message), location);
+}
+
+std::vector<Type> infer_types(const OpCall& call) {
+  check_operand_count(call);
+  check_attributes(call);
+  return call.info.infer(call);
+}
+
+Resources& Resources::operator|=(const Resources& other) {
+  lane |= other.lane;
+  world_barrier |= other.world_barrier;
+  waits |= other.waits;
+  two_sided |= other.two_sided;
+  return *this;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+#include "compiler/ops/memory.h"
+
+namespace tilewire {
+namespace {
+
+std::vector<Type> infer_at(const OpCall& call) {
+  const Type& window = require_view(call, 0);
+  if (window.memory != Memory::kWindow) {
+    call.fail("a tensor is this rank's own memory; only a window has copies on other ranks");
+  }
+  require_index(call, 1);
+  require_one_of(call, "team", {"", "world", "lsa"});
+  return {window};
+}
+
+/// Reads the pattern against the view's rank; operands are checked to be indices.
+std::vector<Type> infer_slice(const OpCall& call) {
+  const Type& view = require_view(call, 0);
+  const std::vector<SlicePattern> patterns = parse_slice_pattern(text_attribute(call, "index"));
+  if (patterns.size() != view.shape.size()) {
+    call.fail(fmt::format("{} indices for {} of rank {}", patterns.size(), view.to_string(),
+                          view.rank()));
+  }
+  std::vector<std::int64_t> shape;
+  std::size_t operand = 1;
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const int count = num_operands(patterns[i].kind);
+    for (int k = 0; k < count; ++k, ++operand) {
+      if (operand >= call.operands.size()) call.fail("too few operands for its index pattern");
+      require_index(call, operand);
+    }
+    switch (patterns[i].kind) {
+      case SliceIndex::Kind::kAt:
+        break;
+      case SliceIndex::Kind::kAll:
+        shape.push_back(view.shape[i]);
+        break;
+      case SliceIndex::Kind::kDs:
+        if (patterns[i].size <= 0) {
+          call.fail(fmt::format("ds(start, {}): the size must be above 0", patterns[i].size));
+        }
+        shape.push_back(patterns[i].size);
+        break;
+      case SliceIndex::Kind::kRange:
+        shape.push_back(kDynamic);
+        break;
+    }
+  }
+  if (operand != call.operands.size()) call.fail("too many operands for its index pattern");
+  return {Type::view(view.dtype, shape, view.memory)};
+}
+
+std::vector<Type> infer_dimension_of_view(const OpCall& call) {
+  const Type& view = require_view(call, 0);
+  const std::int64_t dimension = integer_attribute(call, "dimension");
+  if (dimension < 0 || dimension >= view.rank()) {
+    call.fail(fmt::format("{} has no dimension {}", view.to_string(), dimension));
+  }
+  return {Type::scalar(kIndex)};
+}
+
+std::vector<Type> infer_address(const OpCall& call) {
+  const Type& view = require_view(call, 0);
+  const bool is_peer = flag_attribute(call, "peer");
+  if (call.operands.size() != (is_peer ? 3U : 2U))
+    call.fail("operands: base, a rank if peer, offset");
+  if (is_peer && view.memory != Memory::kWindow)
+    call.fail("only a window has an address at a peer");
+  for (std::size_t i = 1; i < call.operands.size(); ++i) require_index(call, i);
+  return {Type::pointer(view.dtype)};
+}
+
+OpInfo at_op() {
+  OpInfo op;
+  op.name = "at";
+  op.summary = "A rank's copy of a window.";
+  op.min_operands = op.max_operands = 2;
+  op.attributes = {{"team", AttributeSpec::Kind::kText, true,
+                    "whose numbering the rank is in: `lsa`, `world`; empty: world"}};
+  op.stage = Stage::kFrontend;
+  op.infer = infer_at;
+  return op;
+}
+
+OpInfo slice_op() {
+  OpInfo op;
+  op.name = "slice";
+  op.summary = "A part of a view, made by indexing it.";
+  op.min_operands = 1;
+  op.max_operands = -1;
+  op.attributes = {{"index", AttributeSpec::Kind::kText, true,
+                    "per dimension: `at` (index), `all`, `ds N` (start), `range` (lower, upper)"}};
+  op.stage = Stage::kFrontend;
+  op.infer = infer_slice;
+  return op;
+}
+
+OpInfo extent_op() {
+  OpInfo op;
+  op.name = "extent";
+  op.summary = "How many elements a view has along a dimension.";
+  op.min_operands = op.max_operands = 1;
+  op.attributes = {{"dimension", AttributeSpec::Kind::kInteger, true, "of the view, from 0"}};
+  op.stage = Stage::kFrontend;
+  op.infer = infer_dimension_of_view;
+  return op;
+}
+
+OpInfo stride_op() {
+  OpInfo op;
+  op.name = "stride";
+  op.summary = "Elements between neighbours along a dimension of a tensor parameter.";
+  op.min_operands = op.max_operands = 1;
+  op.attributes = {{"dimension", AttributeSpec::Kind::kInteger, true, "of the parameter, from 0"}};
+  op.stage = Stage::kLowered;
+  op.infer = infer_dimension_of_view;
+  return op;
+}
+
+OpInfo address_op() {
+  OpInfo op;
+  op.name = "address";
+  op.summary = "The address of an element of a parameter, here or at a peer.";
+  op.min_operands = 2;
+  op.max_operands = 3;
+  op.attributes = {{"peer", AttributeSpec::Kind::kBool, false, "a rank stands before the offset"}};
+  op.stage = Stage::kLowered;
+  op.infer = infer_address;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> view_ops() {
+  return {at_op(), slice_op(), extent_op(), stride_op(), address_op()};
+}
+
+}  // namespace tilewire
