@@ -9,7 +9,21 @@ namespace tilewire {
 
 /// Element types. The order is that of `all_dtypes()`, not of widening (see `common_dtype`).
 enum class DType : std::uint8_t {
-  kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kE4M3, kE5M2, kF16, kBF16, kF32, kF64,
+  kBool,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kE4M3,
+  kE5M2,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
 };
 
 /// `bf16`, `i64`, `e4m3`, …: the spelling in IR text, in Python (`tw.bf16`) and in messages.

@@ -15,13 +15,13 @@
 
 namespace tilewire {
 
-struct OpInfo;      // compiler/ops/op.h
+struct OpInfo;  // compiler/ops/op.h
 class Statement;
 
 /// An SSA value: the result of a statement, or an argument of a region.
 struct Value {
   Type type;
-  std::string name;               ///< the user's name for it, a hint; printing makes names unique
+  std::string name;                 ///< the user's name for it, a hint; printing makes names unique
   Statement* definition = nullptr;  ///< null for region arguments
 };
 
@@ -107,15 +107,15 @@ struct LocalFacts {
 class Program {
  public:
   std::string name;
-  std::string source_file;              ///< as the user's interpreter names it
-  int world_size = 1;                   ///< what `builder.world_size()` answered
+  std::string source_file;  ///< as the user's interpreter names it
+  int world_size = 1;       ///< what `builder.world_size()` answered
   int lsa_size = 1;
   std::vector<Parameter> parameters;
-  std::vector<std::pair<std::string, Value*>> dimensions;  ///< run-time extents, `index` scalars
+  std::vector<std::pair<std::string, Value*>> dimensions;    ///< run-time extents, `index` scalars
   std::vector<std::pair<std::string, Attribute>> constants;  ///< `tw.const` parameters
   LocalFacts facts;
-  int num_threads = 0;                  ///< per CTA; 0 until the layout pass chose it
-  Region body;                          ///< arguments: parameters, then dimensions
+  int num_threads = 0;  ///< per CTA; 0 until the layout pass chose it
+  Region body;          ///< arguments: parameters, then dimensions
 
   Program() = default;
   Program(Program&&) = default;

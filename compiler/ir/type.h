@@ -34,9 +34,9 @@ struct Type {
 
   Kind kind = Kind::kScalar;
   DType dtype = DType::kI64;
-  std::vector<std::int64_t> shape;   ///< tile, view; kDynamic where unknown (views only)
-  Memory memory = Memory::kTensor;   ///< view
-  Layout layout;                     ///< tile
+  std::vector<std::int64_t> shape;  ///< tile, view; kDynamic where unknown (views only)
+  Memory memory = Memory::kTensor;  ///< view
+  Layout layout;                    ///< tile
 
   static Type scalar(DType dtype);
   static Type tile(DType dtype, std::vector<std::int64_t> shape, Layout layout = {});

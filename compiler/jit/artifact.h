@@ -12,10 +12,10 @@ namespace tilewire {
 /// What a kernel needs of the communicator. Each op says what it needs (`OpInfo::resources`); the
 /// compiler sums. The user never counts barriers.
 struct Resources {
-  bool lane = false;            ///< synchronises with other instances: takes a lane
-  bool world_barrier = false;   ///< a barrier slot per program instance, over all ranks
-  bool waits = false;           ///< may wait for other CTAs or ranks: launched cooperatively
-  bool two_sided = false;       ///< every rank must launch it (barrier, flag, exchange)
+  bool lane = false;           ///< synchronises with other instances: takes a lane
+  bool world_barrier = false;  ///< a barrier slot per program instance, over all ranks
+  bool waits = false;          ///< may wait for other CTAs or ranks: launched cooperatively
+  bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange)
   Resources& operator|=(const Resources& other);
   bool operator==(const Resources&) const = default;
 };
@@ -23,14 +23,14 @@ struct Resources {
 /// One kernel argument, in order. The runtime fills it; sizes are those of the C++ type named.
 struct ArgumentSlot {
   enum class Kind : std::uint8_t {
-    kTensor,     ///< void*: address of parameter `index`
-    kWindow,     ///< tilewire::device::WindowHandle (templates/tilewire/abi.cuh) of `index`;
-                 ///< on the CPU: const WindowView* (world addresses)
-    kScalar,     ///< the parameter's dtype
-    kExtent,     ///< int64: run-time dimension `index` of `Program::dimensions`
-    kStride,     ///< int64, elements: of parameter `index`, dimension `dimension`
-    kDeviceComm, ///< ncclDevComm by value, as opaque bytes
-    kLane,       ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh)
+    kTensor,      ///< void*: address of parameter `index`
+    kWindow,      ///< tilewire::device::WindowHandle (templates/tilewire/abi.cuh) of `index`;
+                  ///< on the CPU: const WindowView* (world addresses)
+    kScalar,      ///< the parameter's dtype
+    kExtent,      ///< int64: run-time dimension `index` of `Program::dimensions`
+    kStride,      ///< int64, elements: of parameter `index`, dimension `dimension`
+    kDeviceComm,  ///< ncclDevComm by value, as opaque bytes
+    kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh)
   };
   Kind kind = Kind::kTensor;
   int index = 0;
@@ -57,20 +57,20 @@ struct LaunchRules {
 
 /// What the compiler hands the runtime. `compiler/` and `runtime/` meet only here.
 struct Artifact {
-  std::string kernel;               ///< the user's name
-  std::string entry;                ///< the symbol
+  std::string kernel;  ///< the user's name
+  std::string entry;   ///< the symbol
   std::string source_file;
   Target target;
-  std::string source;               ///< CUDA text; on the CPU, LLVM IR text
-  std::string binary;               ///< cubin; on the CPU, an object file. Empty until compiled
-  std::vector<Parameter> parameters;      ///< `value` is null here
+  std::string source;                 ///< CUDA text; on the CPU, LLVM IR text
+  std::string binary;                 ///< cubin; on the CPU, an object file. Empty until compiled
+  std::vector<Parameter> parameters;  ///< `value` is null here
   std::vector<std::string> dimensions;
   LocalFacts facts;
   std::vector<ArgumentSlot> arguments;
   std::vector<WaitSite> wait_sites;
   LaunchRules launch;
   Resources resources;
-  std::int64_t arena_bytes = 0;     ///< CPU: tile memory per program instance
+  std::int64_t arena_bytes = 0;  ///< CPU: tile memory per program instance
 };
 
 /// JSON round trip, for the disk cache (the binary lies beside it, not in it).

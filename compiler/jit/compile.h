@@ -12,12 +12,12 @@ namespace tilewire {
 
 /// How an artifact came to be.
 struct CompileReport {
-  double lower_ms = 0.0;     ///< passes, description and text
-  double compile_ms = 0.0;   ///< NVRTC or LLVM; 0 where the binary came from a cache
+  double lower_ms = 0.0;    ///< passes, description and text
+  double compile_ms = 0.0;  ///< NVRTC or LLVM; 0 where the binary came from a cache
   bool from_memory = false;
   bool from_disk = false;
-  std::string source_path;   ///< the generated text on disk; empty where the cache can't be written
-  std::string key;           ///< SHA-256 over everything that the binary depends on, in hex
+  std::string source_path;  ///< the generated text on disk; empty where the cache can't be written
+  std::string key;          ///< SHA-256 over everything that the binary depends on, in hex
 };
 
 /// Program → artifact with a binary: lower → describe → emit text → key → memory → disk → compile

@@ -15,7 +15,7 @@ struct Target {
   std::string architecture = "cpu";  ///< `sm_90a`, …; `cpu`
   int compute_capability = 0;        ///< 90 for sm_90a; 0 for the CPU
   int world_size = 1;
-  int lsa_size = 1;                  ///< ranks whose memory loads and stores reach
+  int lsa_size = 1;  ///< ranks whose memory loads and stores reach
   bool multimem = false;
   bool gin = false;
 

@@ -19,8 +19,8 @@ struct AccessMask {
 
 /// One dimension of a lowered tile access.
 struct AccessDimension {
-  std::int64_t size;           ///< tile extent
-  std::int64_t stride;         ///< in elements; kDynamic: `dynamic_stride` holds it
+  std::int64_t size;    ///< tile extent
+  std::int64_t stride;  ///< in elements; kDynamic: `dynamic_stride` holds it
   Value* dynamic_stride = nullptr;
   std::optional<AccessMask> mask;  ///< absent: proven inside
 };
@@ -29,10 +29,11 @@ struct AccessDimension {
 /// through this.
 ///
 /// `tile_load(pointer, …) {shape, strides, masked, predicated, other, where, vector}`; operands in
-/// order: pointer; (store: the tile, whose shape it is; a scalar for an access of rank 0); a dynamic stride per `kDynamic` in `strides`; begin and bound per 1
-/// in `masked`; a bool scalar if `predicated` (false: the whole access is outside); `other` scalar
-/// or tile if `other`; a bool tile if `where`. `vector`: elements that are known to be contiguous
-/// and aligned together along the last dimension, at most 16 bytes' worth.
+/// order: pointer; (store: the tile, whose shape it is; a scalar for an access of rank 0); a
+/// dynamic stride per `kDynamic` in `strides`; begin and bound per 1 in `masked`; a bool scalar if
+/// `predicated` (false: the whole access is outside); `other` scalar or tile if `other`; a bool
+/// tile if `where`. `vector`: elements that are known to be contiguous and aligned together along
+/// the last dimension, at most 16 bytes' worth.
 struct TileAccess {
   Value* pointer = nullptr;
   Value* tile = nullptr;  ///< store only

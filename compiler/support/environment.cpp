@@ -118,11 +118,20 @@ const Environment& Environment::get() {
 }
 
 std::vector<std::string_view> Environment::variable_names() {
-  return {"TILEWIRE_CACHE_DIR",    "XDG_CACHE_HOME",     "HOME",
-          "TILEWIRE_DUMP",         "TILEWIRE_DUMP_DIR",  "TILEWIRE_TIMEOUT",
-          "TILEWIRE_REPORT_AFTER", "TILEWIRE_SEED",      "TILEWIRE_CUDA_HOME",
-          "CUDA_HOME",             "CUDA_PATH",          "TILEWIRE_NCCL_HOME",
-          "NCCL_HOME",             "TILEWIRE_SITE_PACKAGES"};
+  return {"TILEWIRE_CACHE_DIR",
+          "XDG_CACHE_HOME",
+          "HOME",
+          "TILEWIRE_DUMP",
+          "TILEWIRE_DUMP_DIR",
+          "TILEWIRE_TIMEOUT",
+          "TILEWIRE_REPORT_AFTER",
+          "TILEWIRE_SEED",
+          "TILEWIRE_CUDA_HOME",
+          "CUDA_HOME",
+          "CUDA_PATH",
+          "TILEWIRE_NCCL_HOME",
+          "NCCL_HOME",
+          "TILEWIRE_SITE_PACKAGES"};
 }
 
 }  // namespace tilewire

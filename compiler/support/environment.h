@@ -14,8 +14,8 @@ struct Environment {
   /// TILEWIRE_CACHE_DIR: the folder of compiled kernels. Default `$XDG_CACHE_HOME/tilewire`,
   /// else `$HOME/.cache/tilewire`; empty turns the disk cache off.
   std::filesystem::path cache_dir;
-  /// TILEWIRE_DUMP: comma-separated stages to write: `ir`, `passes`, `cuda`, `ptx`, `cubin`; for the
-  /// CPU `llvm`, `object`.
+  /// TILEWIRE_DUMP: comma-separated stages to write: `ir`, `passes`, `cuda`, `ptx`, `cubin`; for
+  /// the CPU `llvm`, `object`.
   std::vector<std::string> dump;
   /// TILEWIRE_DUMP_DIR: where dumps go. Default `tilewire-dump` in the working folder.
   std::filesystem::path dump_dir;

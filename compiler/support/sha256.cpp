@@ -75,7 +75,8 @@ std::string Sha256::hex_digest() {
   update(padding);
   std::string hex;
   for (const std::uint32_t word : state_) {
-    for (int shift = 28; shift >= 0; shift -= 4) hex.push_back("0123456789abcdef"[word >> shift & 15]);
+    for (int shift = 28; shift >= 0; shift -= 4)
+      hex.push_back("0123456789abcdef"[word >> shift & 15]);
   }
   return hex;
 }

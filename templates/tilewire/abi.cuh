@@ -20,7 +20,7 @@ struct HangReport {
   uint32_t peer;        // for whom; world rank
   uint32_t expected;
   uint32_t seen;
-  uint32_t final;       // 0: after report_after_ns, still waiting; 1: at timeout_ns, about to trap
+  uint32_t final;  // 0: after report_after_ns, still waiting; 1: at timeout_ns, about to trap
 };
 inline constexpr uint32_t kMaxHangReports = 64;
 
@@ -41,7 +41,7 @@ struct Lane {
   uint64_t phase_offset;    // bytes from the window's start to phase[0]
   uint32_t num_slots;       // program instances that barriers can serve
   uint32_t reserved;
-  HangPage* hang;           // host memory, mapped
+  HangPage* hang;  // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
 };
