@@ -16,7 +16,7 @@ struct HangReport {
   uint32_t state;
   uint32_t rank;        // who waits
   uint32_t program_id;  // linear
-  uint32_t site;        // index into Artifact::wait_sites
+  uint32_t site;        // Lane::site_base + index into Artifact::wait_sites
   uint32_t peer;        // for whom; world rank
   uint32_t expected;
   uint32_t seen;
@@ -40,8 +40,8 @@ struct Lane {
   uint64_t barrier_offset;  // bytes from the window's start to inbox[0][0]
   uint64_t phase_offset;    // bytes from the window's start to phase[0]
   uint32_t num_slots;       // program instances that barriers can serve
-  uint32_t reserved;
-  HangPage* hang;  // host memory, mapped
+  uint32_t site_base;       // of the launched kernel; a report's site is site_base + its own index
+  HangPage* hang;           // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
 };

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compiler/jit/artifact.h"
+#include "runtime/driver/argument_layout.h"
+#include "runtime/driver/driver.h"
+#include "templates/tilewire/abi.cuh"
+
+namespace tilewire {
+
+/// The value of one `Artifact::arguments` slot. Every member starts at the union's address, so a
+/// slot's value is its first `ArgumentLayout::Slot::size` bytes, whatever its kind.
+union ArgumentValue {
+  std::uint64_t pointer;        ///< kTensor: the address of element 0
+  device::WindowHandle window;  ///< kWindow
+  std::uint64_t scalar;         ///< kScalar: the dtype's bits, in the low bytes
+  std::int64_t integer;         ///< kExtent, kStride
+};
+static_assert(sizeof(ArgumentValue) == 24);
+
+/// More arguments than this in one kernel are refused when it is loaded.
+inline constexpr std::size_t kMaxArguments = 128;
+
+/// What a kernel takes besides the caller's values: it comes from the lane it runs on.
+struct LaunchContext {
+  const void* device_comm = nullptr;   ///< `ncclDevComm`, as opaque bytes; kDeviceComm slots
+  const device::Lane* lane = nullptr;  ///< kLane slots; `site_base` is the kernel's own
+  /// The caller promises that nothing else on this GPU waits meanwhile: no cooperative attribute.
+  bool exclusive = false;
+};
+
+/// A compiled kernel on one GPU, loaded and ready to launch. Immutable, and shared by all threads.
+class GpuKernel {
+ public:
+  /// Loads the artifact's cubin. `device_comm_bytes` is `sizeof(ncclDevComm)` of the NCCL in use;
+  /// 0 where the kernel takes none. UserError where the target's architecture isn't this GPU's;
+  /// BackendError where the driver refuses the cubin; InternalError where the kernel's parameters
+  /// aren't laid out as the artifact says.
+  GpuKernel(const Device& device, std::shared_ptr<const Artifact> artifact,
+            std::size_t device_comm_bytes = 0);
+  ~GpuKernel();
+  GpuKernel(const GpuKernel&) = delete;
+  GpuKernel& operator=(const GpuKernel&) = delete;
+
+  const Artifact& artifact() const { return *artifact_; }
+  const Device& device() const { return device_; }
+  const ArgumentLayout& layout() const { return layout_; }
+  bool takes_lane() const { return artifact_->resources.lane; }
+
+  /// CTAs of this kernel that the GPU holds at once when it runs nothing else.
+  int max_coresident_grid() const { return max_coresident_grid_; }
+
+  /// `tw.auto`: the largest useful grid that is co-resident, at least 1. `extents` are the values
+  /// of `Program::dimensions`. `limit` caps it further (the least over ranks, a lane's slots); 0:
+  /// no cap.
+  int auto_grid(std::span<const std::int64_t> extents, int limit = 0) const;
+
+  /// UserError where `grid` is below 1, or where this kernel waits for other CTAs and more than
+  /// `limit` of them (0: `max_coresident_grid()`) could not run at once; says which grid fits.
+  void check_grid(std::int64_t grid, int limit = 0) const;
+
+  /// Launches on `stream`. One value per slot of `Artifact::arguments`; those of kDeviceComm and
+  /// kLane slots are ignored and come from `context`. The hot path: no allocation, no lock, no
+  /// look-up. The grid must have passed `check_grid`.
+  void launch(int grid, cuda::Stream stream, const ArgumentValue* values,
+              const LaunchContext& context = {}) const;
+
+ private:
+  void load();
+  void check_parameters() const;
+  void measure();
+
+  const Device& device_;
+  std::shared_ptr<const Artifact> artifact_;
+  ArgumentLayout layout_;
+  cuda::Module module_ = nullptr;
+  cuda::Function function_ = nullptr;
+  int max_coresident_grid_ = 0;
+  std::uint32_t site_base_ = 0;
+};
+
+/// The rule behind `GpuKernel::auto_grid`, without a GPU.
+int choose_grid(const Artifact& artifact, std::span<const std::int64_t> extents, int limit);
+
+/// The rule behind `GpuKernel::check_grid`, without a GPU.
+void check_grid(const Artifact& artifact, std::int64_t grid, int limit);
+
+}  // namespace tilewire

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/driver/driver.h"
+#include "runtime/driver/kernel.h"
+#include "templates/tilewire/abi.cuh"
+
+namespace tilewire {
+
+/// The size of a lane's state and where its parts lie in it (see `device::Lane`).
+struct LaneShape {
+  std::uint32_t num_slots = 0;  ///< barrier slots: the GPU's largest co-resident grid
+  std::uint64_t barrier_offset = 0;
+  std::uint64_t phase_offset = 0;
+  std::uint64_t num_bytes = 0;
+
+  /// For kernels of any size on a GPU with `num_sms` that holds `max_ctas_per_sm` each.
+  static LaneShape of(int num_sms, int max_ctas_per_sm, int lsa_size);
+};
+
+/// The synchronisation state that launches of one rank share. Its launches never overlap: they run
+/// in the order of `launch` calls, whichever streams they are on. From another stream than the last
+/// one, a launch waits for what that stream held when it was made. Launches recorded into one graph
+/// are ordered among themselves alike, and not against eager launches: the caller orders replays
+/// against the lane's other work. A stream must outlive the lane's next launch after its own.
+/// Calls on one lane must not overlap in time; lanes are independent of each other.
+class Lane {
+ public:
+  struct Setup {
+    int rank = 0;                    ///< world rank
+    cuda::DevicePointer window = 0;  ///< `ncclWindow_t` of the lane's zeroed memory
+    LaneShape shape;
+    std::vector<std::byte> device_comm;  ///< `ncclDevComm`
+    bool exclusive = false;              ///< nothing else waits on this GPU: no cooperative launch
+  };
+  Lane(const Device& device, Setup setup);
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  /// Launches after everything launched on this lane before. HangError where the lane has hung,
+  /// UserError where it was aborted; later launches raise as well. See `GpuKernel::launch`.
+  void launch(const GpuKernel& kernel, int grid, cuda::Stream stream, const ArgumentValue* values);
+
+  std::uint32_t num_slots() const { return setup_.shape.num_slots; }
+  const device::Lane& arguments() const { return arguments_; }
+
+  /// Makes every wait of this lane's kernels return at once; the lane is over.
+  void abort();
+  bool is_aborted() const { return aborted_; }
+
+ private:
+  void order_after_last(cuda::Stream stream);
+  void chain(cuda::Stream from, cuda::Stream to, bool capturing);
+  [[noreturn]] void raise_stopped() const;
+
+  const Device& device_;
+  Setup setup_;
+  MappedMemory page_memory_;
+  device::HangPage* page_;
+  device::Lane arguments_;
+  LaunchContext context_;
+  OwnedEvent event_;
+  /// The stream whose launches need no look at captures or other streams: the last launch was
+  /// eager and went there.
+  cuda::Stream settled_stream_;
+  bool has_eager_ = false;
+  cuda::Stream eager_stream_ = nullptr;
+  std::uint64_t capture_id_ = 0;
+  cuda::Stream capture_stream_ = nullptr;
+  bool aborted_ = false;
+};
+
+}  // namespace tilewire

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/driver/cuda_api.h"
+#include "templates/tilewire/abi.cuh"
+
+namespace tilewire {
+
+/// Symmetric memory: the same size on all ranks. Belongs to its world, which keeps it until all
+/// ranks give it up (`GpuWorld::free`) or the world is closed; afterwards its addresses are dead.
+class Window {
+ public:
+  struct Place {
+    std::uint64_t flat_base = 0;  ///< address of the LSA team's rank 0
+    std::uint64_t stride = 0;     ///< bytes from one LSA rank's copy to the next one's
+    int first_rank = 0;           ///< world rank of the LSA team's rank 0
+    int lsa_size = 1;
+  };
+
+  Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles);
+  virtual ~Window() = default;
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  std::size_t num_bytes() const { return num_bytes_; }
+  /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world.
+  const device::WindowHandle& handle(int local_rank = 0) const { return handles_.at(local_rank); }
+  /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it.
+  cuda::DevicePointer address(int rank) const;
+
+ private:
+  std::size_t num_bytes_;
+  Place place_;
+  std::vector<device::WindowHandle> handles_;
+};
+
+}  // namespace tilewire

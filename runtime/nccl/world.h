@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "compiler/jit/target.h"
+#include "runtime/driver/driver.h"
+#include "runtime/driver/kernel.h"
+#include "runtime/nccl/lane.h"
+#include "runtime/nccl/window.h"
+
+namespace tilewire {
+
+/// The ranks that work together, as one process sees them. Under NCCL a process drives one rank
+/// (`Communicator`); in a virtual world it drives all of them on one GPU (`VirtualRanks`). Calls
+/// named collective must be made by all ranks, in the same order. Calls must not overlap in time.
+class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
+ public:
+  virtual ~GpuWorld() = default;
+  GpuWorld(const GpuWorld&) = delete;
+  GpuWorld& operator=(const GpuWorld&) = delete;
+
+  const Device& device() const { return device_; }
+  /// What kernels of this world are compiled for; multimem is 0.
+  const Target& target() const { return target_; }
+  int world_size() const { return target_.world_size; }
+  int lsa_size() const { return target_.lsa_size; }
+  /// This process's rank; 0 in a virtual world.
+  int rank() const { return rank_; }
+  /// Ranks that this process drives: 1, or all of a virtual world.
+  int num_local_ranks() const { return static_cast<int>(lanes_.size()); }
+  Lane& lane(int local_rank = 0) { return *lanes_.at(local_rank); }
+  /// `sizeof(ncclDevComm)`, for `GpuKernel`.
+  std::size_t device_comm_bytes() const { return device_comm_bytes_; }
+
+  /// Collective: symmetric memory of at least one byte, not cleared. UserError where sizes differ
+  /// by rank (names both), or where `stream`, the caller's current one, is being captured.
+  std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr);
+  /// Collective: gives a window's memory back. UserError where ranks name different windows.
+  void free(const Window& window);
+
+  /// The largest grid of this kernel that this process's ranks can hold at once.
+  int grid_limit(const GpuKernel& kernel) const;
+
+  /// Collective: the least of all ranks' `value`s. UserError naming two ranks where their
+  /// `agreement` (a hash of what must be the same everywhere) differs. `what` is for messages.
+  virtual int agree_minimum(std::string_view what, std::uint64_t agreement, int value) = 0;
+
+  /// Launches on every rank that this process drives, on `stream` as the caller sees it.
+  /// `values[local_rank * number of slots + slot]`; see `GpuKernel::launch`. The grid must have
+  /// passed `GpuKernel::check_grid` with `grid_limit`.
+  virtual void launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
+                      const ArgumentValue* values) = 0;
+
+  /// Collective: returns when all ranks have called it, and their GPUs have done all that was
+  /// launched before. HangError where one doesn't come within TILEWIRE_TIMEOUT.
+  virtual void barrier() = 0;
+
+  /// HangError where a wait on the device has given up; UserError after `abort`.
+  void check() const;
+  /// Waits for this process's GPU, then `check()`.
+  void synchronize() const;
+  /// Makes all waiting kernels leave; afterwards only `close` is useful.
+  virtual void abort();
+  /// Collective where nothing has gone wrong: gives all windows and lanes back. Never blocks on a
+  /// peer for longer than TILEWIRE_TIMEOUT, nor on a dead context. Idempotent.
+  virtual void close() = 0;
+  bool is_closed() const { return closed_; }
+
+ protected:
+  GpuWorld(const Device& device, int rank, Target target, std::size_t device_comm_bytes);
+
+  virtual std::unique_ptr<Window> allocate(std::size_t num_bytes) = 0;
+  /// Makes sure that all ranks are about to do the same to a window; see `window` and `free`.
+  virtual void agree_on_window(std::string_view what, std::uint64_t value) = 0;
+  void require_open(std::string_view what) const;
+
+  const Device& device_;
+  int rank_;
+  Target target_;
+  std::size_t device_comm_bytes_;
+  std::vector<std::unique_ptr<Lane>> lanes_;      ///< one per local rank
+  std::vector<std::unique_ptr<Window>> windows_;  ///< in order of creation, alike on all ranks
+  bool closed_ = false;
+};
+
+}  // namespace tilewire
