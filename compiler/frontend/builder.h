@@ -48,7 +48,8 @@ class Builder {
   /// The user's name for a value; the first one given stays.
   Value* name(Value* value, std::string_view user_name);
 
-  // Signature. Dimensions appear in the order of first use.
+  // Signature. Run-time dimensions appear in the order of first use. A dimension that was declared
+  // by `constant_parameter` before is static.
   Value* tensor(std::string name, DType dtype, std::vector<Dimension> shape);
   Value* window(std::string name, DType dtype, std::vector<Dimension> shape);
   Value* scalar(std::string name, DType dtype);
@@ -68,6 +69,7 @@ class Builder {
 
   // Views and memory.
   Value* at(Value* window, Operand rank, std::string_view team = "");
+  /// Missing indices mean `all`. A range with literal bounds is a `ds`: its tile is static.
   Value* slice(Value* view, const std::vector<Index>& indices);
   Value* extent(Value* view, int dimension);
   Value* load(Value* view, std::optional<Operand> other = {}, Value* where = nullptr);
@@ -119,25 +121,40 @@ class Builder {
   /// Any op of the table, exactly as given: no widening, no broadcasting.
   Statement* emit(std::string_view op, Values operands, Attributes attributes = {});
 
-  /// The finished, verified program. The builder is empty afterwards.
+  /// The finished, verified program, for any strides and alignments (`Program::facts` may be
+  /// narrowed before lowering). The builder is empty afterwards.
   Program finish();
 
  private:
-  struct OpenStatement;
+  /// A for or an if that is not yet ended.
+  struct Open {
+    std::unique_ptr<Statement> statement;
+    std::vector<Operand> then_values;  ///< of an if, known from begin_else on
+    bool in_else = false;
+  };
+
   Value* materialise(const Operand& operand, DType dtype);
   Value* to_index(const Operand& operand, std::string_view what);
-  Values cast_to(const std::vector<Operand>& operands, const std::vector<Type>& types,
-                 std::string_view what);
+  /// An index along a dimension; a negative literal counts from the end, as in Python.
+  Value* to_position(const Operand& operand, Value* view, int dimension);
+  /// Cast, splat or broadcast to a type; fails naming `what` where neither does.
   Value* fit(const Operand& operand, const Type& type, std::string_view what);
+  DType common_dtype_of(const std::vector<Operand>& operands) const;
+  std::vector<std::int64_t> common_shape_of(std::string_view op,
+                                            const std::vector<Operand>& operands) const;
+  Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);
   Value* parameter(Parameter::Kind kind, std::string name, DType dtype,
                    std::vector<Dimension> shape);
+  void append(std::unique_ptr<Statement> statement);
+  void yield(const std::vector<Operand>& operands, const std::vector<Type>& types,
+             std::string_view what);
+  Open take_open(StatementKind kind, std::string_view call);
   [[noreturn]] void fail(const std::string& message) const;
-  Region& region() { return *regions_.back(); }
 
   Program program_;
   SourceLocation location_;
-  std::vector<Region*> regions_;
-  std::vector<std::unique_ptr<Statement>> open_;  ///< for and if statements not yet ended
+  std::vector<Region*> regions_;  ///< innermost last
+  std::vector<Open> open_;
 };
 
 }  // namespace tilewire

@@ -1,0 +1,200 @@
+#include "compiler/frontend/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// Whether an integer literal is a value of an integer dtype.
+bool fits_integer(std::int64_t value, DType dtype) {
+  const int bits = 8 * num_bytes(dtype);
+  if (!is_signed(dtype)) return value >= 0 && (bits == 64 || value < (std::int64_t{1} << bits));
+  if (bits == 64) return true;
+  const std::int64_t limit = std::int64_t{1} << (bits - 1);
+  return value >= -limit && value < limit;
+}
+
+std::string literal_to_string(const Operand& literal) {
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
+  if (const auto* number = std::get_if<double>(&literal)) return fmt::format("{}", *number);
+  return std::get<bool>(literal) ? "True" : "False";
+}
+
+double to_double(const Operand& literal) {
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* number = std::get_if<double>(&literal)) return *number;
+  return std::get<bool>(literal) ? 1.0 : 0.0;
+}
+
+}  // namespace
+
+Builder::Builder(std::string name, std::string source_file, const Target& target) {
+  program_.name = std::move(name);
+  program_.source_file = std::move(source_file);
+  program_.world_size = target.world_size;
+  program_.lsa_size = target.lsa_size;
+  location_.file = program_.source_file;
+  regions_.push_back(&program_.body);
+}
+
+void Builder::set_location(int line, int column) {
+  location_ = SourceLocation{program_.source_file, line, column};
+}
+
+void Builder::set_location(SourceLocation location) { location_ = std::move(location); }
+
+void Builder::fail(const std::string& message) const { throw UserError(message, location_); }
+
+Value* Builder::name(Value* value, std::string_view user_name) {
+  if (value->name.empty()) value->name = user_name;
+  return value;
+}
+
+Value* Builder::parameter(Parameter::Kind kind, std::string name, DType dtype,
+                          std::vector<Dimension> shape) {
+  for (const Parameter& other : program_.parameters) {
+    if (other.name == name) fail(fmt::format("two parameters are named '{}'", name));
+  }
+  std::vector<std::int64_t> extents;
+  for (Dimension& dimension : shape) {
+    for (const auto& [constant, value] : program_.constants) {
+      const auto* size = std::get_if<std::int64_t>(&value);
+      if (dimension.size == kDynamic && constant == dimension.name && size != nullptr) {
+        dimension = Dimension{*size, {}};
+      }
+    }
+    if (dimension.size == kDynamic && dimension.name.empty()) {
+      fail(fmt::format("an extent of '{}' has neither a size nor a name", name));
+    }
+    if (dimension.size < 0 && dimension.size != kDynamic) {
+      fail(fmt::format("an extent of '{}' is {}", name, dimension.size));
+    }
+    extents.push_back(dimension.size);
+  }
+  Type type = Type::scalar(dtype);
+  if (kind != Parameter::Kind::kScalar) {
+    if (shape.empty() || shape.size() > 8) {
+      fail(fmt::format("'{}' has rank {}; tensors and windows have rank 1 to 8", name,
+                       shape.size()));
+    }
+    type = Type::view(dtype, extents,
+                      kind == Parameter::Kind::kWindow ? Memory::kWindow : Memory::kTensor);
+  }
+  Value* value = program_.new_value(type, name);
+  for (const Dimension& dimension : shape) {
+    const auto has_name = [&](const auto& known) { return known.first == dimension.name; };
+    const auto& known = program_.dimensions;
+    if (dimension.size != kDynamic || std::any_of(known.begin(), known.end(), has_name)) continue;
+    program_.dimensions.emplace_back(dimension.name,
+                                     program_.new_value(Type::scalar(kIndex), dimension.name));
+  }
+  program_.parameters.push_back(Parameter{std::move(name), kind, dtype, std::move(shape), value});
+  return value;
+}
+
+Value* Builder::tensor(std::string name, DType dtype, std::vector<Dimension> shape) {
+  return parameter(Parameter::Kind::kTensor, std::move(name), dtype, std::move(shape));
+}
+
+Value* Builder::window(std::string name, DType dtype, std::vector<Dimension> shape) {
+  return parameter(Parameter::Kind::kWindow, std::move(name), dtype, std::move(shape));
+}
+
+Value* Builder::scalar(std::string name, DType dtype) {
+  return parameter(Parameter::Kind::kScalar, std::move(name), dtype, {});
+}
+
+Value* Builder::dimension(std::string_view name) {
+  for (const auto& [known, value] : program_.dimensions) {
+    if (known == name) return value;
+  }
+  fail(fmt::format("no parameter has a run-time dimension '{}'", name));
+}
+
+void Builder::constant_parameter(std::string name, Attribute value) {
+  program_.constants.emplace_back(std::move(name), std::move(value));
+}
+
+std::int64_t Builder::world_size() const { return program_.world_size; }
+std::int64_t Builder::lsa_size() const { return program_.lsa_size; }
+
+Value* Builder::constant(Operand literal, DType dtype) {
+  if (std::holds_alternative<Value*>(literal)) fail("constant() takes a number, not a value");
+  Attribute value;
+  if (is_float(dtype)) {
+    value = to_double(literal);
+  } else if (dtype == DType::kBool) {
+    value = to_double(literal) != 0.0;
+  } else {
+    const double number = to_double(literal);
+    const bool is_whole = std::trunc(number) == number && std::fabs(number) < 0x1p63;
+    const std::int64_t integer = std::holds_alternative<std::int64_t>(literal)
+                                     ? std::get<std::int64_t>(literal)
+                                     : (is_whole ? static_cast<std::int64_t>(number) : 0);
+    if (!is_whole && !std::holds_alternative<std::int64_t>(literal)) {
+      fail(fmt::format("{} is not a value of {}", literal_to_string(literal), name_of(dtype)));
+    }
+    if (!fits_integer(integer, dtype)) {
+      fail(fmt::format("{} doesn't fit {}", literal_to_string(literal), name_of(dtype)));
+    }
+    value = integer;
+  }
+  return emit("constant", {}, {{"value", value}, {"dtype", dtype}})->result();
+}
+
+Value* Builder::materialise(const Operand& operand, DType dtype) {
+  if (auto* const* value = std::get_if<Value*>(&operand)) return *value;
+  return constant(operand, dtype);
+}
+
+Value* Builder::program_id(int axis) {
+  return emit("program_id", {}, {{"axis", std::int64_t{axis}}})->result();
+}
+
+Value* Builder::num_programs(int axis) {
+  return emit("num_programs", {}, {{"axis", std::int64_t{axis}}})->result();
+}
+
+Value* Builder::rank(std::string_view team) {
+  return emit("rank", {}, {{"team", std::string(team)}})->result();
+}
+
+void Builder::barrier(std::string_view team, std::string_view scope, std::string_view order) {
+  emit("barrier", {},
+       {{"team", std::string(team)}, {"scope", std::string(scope)}, {"order", std::string(order)}});
+}
+
+void Builder::append(std::unique_ptr<Statement> statement) {
+  regions_.back()->statements.push_back(std::move(statement));
+}
+
+Statement* Builder::emit(std::string_view op, Values operands, Attributes attributes) {
+  auto statement = program_.new_op(op, std::move(operands), std::move(attributes), location_);
+  Statement* emitted = statement.get();
+  append(std::move(statement));
+  return emitted;
+}
+
+Program Builder::finish() {
+  if (!open_.empty()) fail("finish() inside an open for or if");
+  for (const Parameter& parameter : program_.parameters) {
+    program_.body.arguments.push_back(parameter.value);
+    program_.facts.contiguous.push_back(parameter.kind == Parameter::Kind::kWindow);
+    program_.facts.alignment.push_back(
+        parameter.kind == Parameter::Kind::kWindow ? 16 : num_bytes(parameter.dtype));
+  }
+  for (const auto& [name, value] : program_.dimensions) program_.body.arguments.push_back(value);
+  verify(program_);
+  return std::move(program_);
+}
+
+}  // namespace tilewire

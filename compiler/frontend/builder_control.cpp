@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include "compiler/frontend/builder.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+
+Value* Builder::fit(const Operand& operand, const Type& type, std::string_view what) {
+  auto* const* given = std::get_if<Value*>(&operand);
+  if (given == nullptr || (*given)->type.is_scalar()) {
+    Value* scalar = cast(operand, type.dtype);
+    return type.is_tile() ? full(type.shape, scalar, type.dtype) : scalar;
+  }
+  Value* value = *given;
+  if (value->type == type) return value;
+  const bool is_number = value->type.is_tile() && type.is_tile();
+  bool fits = is_number && value->type.rank() <= type.rank();
+  for (int i = 1; fits && i <= value->type.rank(); ++i) {
+    const std::int64_t extent = value->type.shape[value->type.shape.size() - i];
+    fits = extent == 1 || extent == type.shape[type.shape.size() - i];
+  }
+  if (!fits) {
+    fail(fmt::format("{} is {}, where {} is needed", what, value->type.to_string(),
+                     type.to_string()));
+  }
+  return broadcast(cast(value, type.dtype), type.shape);
+}
+
+Builder::Open Builder::take_open(StatementKind kind, std::string_view call) {
+  if (open_.empty() || open_.back().statement->kind != kind) {
+    fail(fmt::format("{} without its begin", call));
+  }
+  Open open = std::move(open_.back());
+  open_.pop_back();
+  regions_.pop_back();
+  return open;
+}
+
+void Builder::yield(const std::vector<Operand>& operands, const std::vector<Type>& types,
+                    std::string_view what) {
+  if (operands.size() != types.size()) {
+    fail(
+        fmt::format("{} hands out {} values, {} are carried", what, operands.size(), types.size()));
+  }
+  auto statement = std::make_unique<Statement>();
+  statement->kind = StatementKind::kYield;
+  statement->location = location_;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    statement->operands.push_back(fit(operands[i], types[i], what));
+  }
+  append(std::move(statement));
+}
+
+Builder::Loop Builder::begin_for(Iterate iterate, Operand lower, Operand upper, Operand step,
+                                 const std::vector<Operand>& initial) {
+  auto statement = std::make_unique<Statement>();
+  statement->kind = StatementKind::kFor;
+  statement->location = location_;
+  statement->attributes.emplace("iterate", std::string(name_of(iterate)));
+  statement->operands = {to_index(lower, "the lower bound of a loop"),
+                         to_index(upper, "the upper bound of a loop"),
+                         to_index(step, "the step of a loop")};
+  statement->regions.resize(1);
+  Loop loop;
+  loop.index = program_.new_value(Type::scalar(kIndex));
+  statement->regions[0].arguments.push_back(loop.index);
+  for (const Operand& operand : initial) {
+    Value* value = materialise(operand, common_dtype_of({operand}));
+    statement->operands.push_back(value);
+    Value* carried = program_.new_value(value->type, value->name);
+    statement->regions[0].arguments.push_back(carried);
+    loop.carried.push_back(carried);
+  }
+  regions_.push_back(&statement->regions[0]);
+  open_.push_back(Open{std::move(statement), {}, false});
+  return loop;
+}
+
+Values Builder::end_for(const std::vector<Operand>& yielded) {
+  if (open_.empty() || open_.back().statement->kind != StatementKind::kFor) {
+    fail("end_for without begin_for");
+  }
+  const Region& body = open_.back().statement->regions[0];
+  std::vector<Type> types;
+  for (std::size_t i = 1; i < body.arguments.size(); ++i) types.push_back(body.arguments[i]->type);
+  yield(yielded, types, "the loop's carried value");
+  Open open = take_open(StatementKind::kFor, "end_for");
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Value* carried = open.statement->regions[0].arguments[i + 1];
+    Value* result = program_.new_value(types[i], carried->name);
+    result->definition = open.statement.get();
+    open.statement->results.push_back(result);
+  }
+  const Values results = open.statement->results;
+  append(std::move(open.statement));
+  return results;
+}
+
+void Builder::begin_if(Value* condition) {
+  if (!condition->type.is_scalar()) {
+    fail(
+        fmt::format("the condition of an if is {}; it takes a bool scalar: reduce it, or use "
+                    "tw.where for a choice per element",
+                    condition->type.to_string()));
+  }
+  auto statement = std::make_unique<Statement>();
+  statement->kind = StatementKind::kIf;
+  statement->location = location_;
+  statement->operands = {cast(condition, DType::kBool)};
+  statement->regions.resize(2);
+  regions_.push_back(&statement->regions[0]);
+  open_.push_back(Open{std::move(statement), {}, false});
+}
+
+void Builder::begin_else(const std::vector<Operand>& then_values) {
+  const bool is_open = !open_.empty() && open_.back().statement->kind == StatementKind::kIf;
+  if (!is_open || open_.back().in_else) fail("begin_else without begin_if");
+  open_.back().then_values = then_values;
+  open_.back().in_else = true;
+  regions_.back() = &open_.back().statement->regions[1];
+}
+
+Values Builder::end_if(const std::vector<Operand>& else_values) {
+  const bool is_open = !open_.empty() && open_.back().statement->kind == StatementKind::kIf;
+  if (!is_open || !open_.back().in_else) fail("end_if without begin_else");
+  const std::vector<Operand> then_values = open_.back().then_values;
+  if (then_values.size() != else_values.size()) {
+    fail("the branches of an if hand out different numbers of values");
+  }
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < then_values.size(); ++i) {
+    const std::vector<Operand> both = {then_values[i], else_values[i]};
+    const std::vector<std::int64_t> shape = common_shape_of("if", both);
+    const DType dtype = common_dtype_of(both);
+    types.push_back(shape.empty() ? Type::scalar(dtype) : Type::tile(dtype, shape));
+  }
+  yield(else_values, types, "the else branch");
+  regions_.back() = &open_.back().statement->regions[0];
+  yield(then_values, types, "the then branch");
+  Open open = take_open(StatementKind::kIf, "end_if");
+  for (const Type& type : types) {
+    Value* result = program_.new_value(type);
+    result->definition = open.statement.get();
+    open.statement->results.push_back(result);
+  }
+  const Values results = open.statement->results;
+  append(std::move(open.statement));
+  return results;
+}
+
+void Builder::return_() {
+  auto statement = std::make_unique<Statement>();
+  statement->kind = StatementKind::kReturn;
+  statement->location = location_;
+  append(std::move(statement));
+}
+
+Values Builder::for_range(Operand lower, Operand upper, Operand step,
+                          const std::vector<Operand>& initial, const LoopBody& body) {
+  const Loop loop = begin_for(Iterate::kRange, lower, upper, step, initial);
+  return end_for(body(loop.index, loop.carried));
+}
+
+Values Builder::for_persistent(Operand count, const std::vector<Operand>& initial,
+                               const LoopBody& body) {
+  const Loop loop =
+      begin_for(Iterate::kPersistent, std::int64_t{0}, count, std::int64_t{1}, initial);
+  return end_for(body(loop.index, loop.carried));
+}
+
+Values Builder::for_ranks(const std::vector<Operand>& initial, const LoopBody& body) {
+  const Loop loop =
+      begin_for(Iterate::kRanks, std::int64_t{0}, world_size(), std::int64_t{1}, initial);
+  return end_for(body(loop.index, loop.carried));
+}
+
+Values Builder::for_peers(const std::vector<Operand>& initial, const LoopBody& body) {
+  const Loop loop =
+      begin_for(Iterate::kPeers, std::int64_t{0}, world_size(), std::int64_t{1}, initial);
+  return end_for(body(loop.index, loop.carried));
+}
+
+Values Builder::if_(Value* condition, const Branch& then_branch, const Branch& else_branch) {
+  begin_if(condition);
+  const std::vector<Operand> then_values = then_branch();
+  begin_else(then_values);
+  return end_if(else_branch ? else_branch() : std::vector<Operand>{});
+}
+
+}  // namespace tilewire
