@@ -64,6 +64,7 @@ struct Artifact {
   std::string source;                 ///< CUDA text; on the CPU, LLVM IR text
   std::string binary;                 ///< cubin; on the CPU, an object file. Empty until compiled
   std::vector<Parameter> parameters;  ///< `value` is null here
+  std::vector<bool> written;          ///< parameter index → the kernel stores to it
   std::vector<std::string> dimensions;
   LocalFacts facts;
   std::vector<ArgumentSlot> arguments;
