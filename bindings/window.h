@@ -1,0 +1,56 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/arguments.h"
+#include "templates/tilewire/abi.cuh"
+
+namespace tilewire::bindings {
+
+/// A symmetric window as Python holds it (`_tilewire.Window`): made by the communicator, taken by
+/// kernels, shared with other frameworks by DLPack. Row-major and contiguous, the same shape on
+/// all ranks. Its fields never change, so that addresses into it stay valid.
+struct WindowObject {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  ArrayDevice device{DeviceKind::kCpu, 0};
+  int rank = 0;  ///< whose copy DLPack and `local()` give
+  /// CPU: the address of every rank's copy, in rank order. GPU: this rank's address at `rank`, the
+  /// others as far as this process can reach them, else null.
+  std::vector<void*> copies;
+  device::WindowHandle handle{};  ///< GPU: what kernels get
+  /// Which communicator and which lane it belongs to: compared, never followed. Windows with
+  /// different ones don't go into one call.
+  const void* communicator = nullptr;
+  const void* lane = nullptr;
+  /// Where it may not be shared outside a launch: why (`rotating windows live for one launch`).
+  std::string not_exportable;
+  /// GPU: makes a stream wait for the launches that are under way. May be empty.
+  std::function<void(std::uintptr_t stream)> synchronise;
+  std::shared_ptr<void> owner;  ///< keeps the memory
+
+  void* local() const { return copies.at(static_cast<std::size_t>(rank)); }
+  std::int64_t num_bytes() const;
+  /// The copy of one rank as an array; UserError where this process can't reach it.
+  ArrayArgument copy_of(int of_rank) const;
+};
+
+/// The window in a Python object, or null where it is something else. Takes a few nanoseconds:
+/// no search through pybind11's registry. Subclasses are windows, too.
+const WindowObject* as_window(PyObject* object);
+
+/// A new capsule for `copy` (DLPack's versioned form where `versioned`). `keep_alive` is released
+/// by the capsule's or its consumer's deleter.
+pybind11::object to_capsule(const ArrayArgument& copy, pybind11::object keep_alive, bool versioned);
+
+/// Adds `Window` and `WindowCopy` (what `window.at(rank)` gives on the host): `shape`, `dtype`,
+/// `device`, `__dlpack__`, `__dlpack_device__`, and on the CPU `numpy()` and `__array__`.
+void bind_window(pybind11::module_& module);
+
+}  // namespace tilewire::bindings
