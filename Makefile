@@ -1,0 +1,50 @@
+# `make demo` and `make test` do everything on a fresh Debian 12 or Ubuntu 24.04, as root: system
+# packages, a Python environment in .venv, the build. Reruns do only what changed.
+
+PYTHON ?= python3
+PRESET ?= $(if $(CI),ci,dev)
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+# Quiet builds of dependencies, and no writing into the user's folders.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: all build demo test test-gpu lint format wheel clean system
+
+all: build
+
+system:
+	@.ci/system-packages build $(PYTHON)
+
+.venv/stamp: pyproject.toml .ci/requirements .ci/python-environment | system
+	.ci/python-environment $(PYTHON)
+
+build: .venv/stamp
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET)
+	cmake --build $(BUILD) -j $(JOBS)
+
+demo: build
+	.venv/bin/python examples/01_allreduce_rmsnorm.py
+
+# Everything that needs no GPU.
+test: build
+	ctest --test-dir $(BUILD) --verbose --no-tests=error -LE gpu -j $(JOBS)
+	.venv/bin/python -m pytest --ignore=tests/gpu --ignore=tests/multi_gpu --ignore=tests/benchmarks
+
+# What needs GPUs.
+test-gpu: build
+	ctest --test-dir $(BUILD) --verbose -L gpu
+	.venv/bin/python -m pytest tests/gpu tests/multi_gpu
+
+lint: build
+	@.ci/system-packages lint $(PYTHON)
+	.ci/lint $(BUILD)
+
+format: .venv/stamp
+	@.ci/system-packages lint $(PYTHON)
+	.ci/format
+
+wheel: system
+	.ci/wheel $(PYTHON)
+
+clean:
+	rm -rf build dist bindings/tilewire/*.so
