@@ -1,5 +1,8 @@
 #include "compiler/support/environment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,9 +10,6 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "compiler/support/error.h"
 
