@@ -13,10 +13,10 @@ struct LibraryDescription {
   std::vector<std::string> sonames;  ///< in order of preference
   /// The folder that the user named for it (an installation's root); may be empty. `home_first`:
   /// it goes before Python wheels, else after them.
-  std::filesystem::path home;
+  std::filesystem::path home = {};
   bool home_first = false;
-  std::string home_variable;  ///< that names `home`, for messages
-  std::string remedy;         ///< what to do where it is missing
+  std::string home_variable = {};  ///< that names `home`, for messages
+  std::string remedy = {};         ///< what to do where it is missing
 };
 
 /// The libraries that tilewire knows, with the places of `Environment::get()`.
