@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <type_traits>
-
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
@@ -28,36 +26,7 @@ void count_uses_in(const Region& region, std::map<const Value*, int>& uses) {
   });
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 }  // namespace
-
-std::string to_string(const Attribute& attribute) {
-  return std::visit(
-      [](const auto& value) -> std::string {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-        if constexpr (std::is_same_v<T, std::int64_t>) return std::to_string(value);
-        if constexpr (std::is_same_v<T, double>) {
-          const std::string text = fmt::format("{}", value);  // shortest that reads back equal
-          const bool is_marked = text.find_first_of(".einf") != std::string::npos;
-          return is_marked ? text : text + ".0";
-        }
-        if constexpr (std::is_same_v<T, std::string>) return quoted(value);
-        if constexpr (std::is_same_v<T, DType>) return std::string(name_of(value));
-        if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          return fmt::format("[{}]", fmt::join(value, ", "));
-        }
-      },
-      attribute);
-}
 
 std::string_view name_of(Iterate iterate) {
   switch (iterate) {

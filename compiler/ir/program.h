@@ -115,7 +115,10 @@ class Program {
   std::vector<std::pair<std::string, Attribute>> constants;  ///< `tw.const` parameters
   LocalFacts facts;
   int num_threads = 0;  ///< per CTA; 0 until the layout pass chose it
-  Region body;          ///< arguments: parameters, then dimensions
+  /// Indices into `dimensions`: more program instances than the largest of these extents are
+  /// useless, on every rank alike. Empty: no bound. Set by the specialise pass.
+  std::vector<int> useful_grid_dimensions;
+  Region body;  ///< arguments: parameters, then dimensions
 
   Program() = default;
   Program(Program&&) = default;

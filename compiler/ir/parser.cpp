@@ -1,0 +1,367 @@
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "compiler/ir/text.h"
+#include "compiler/ir/token_stream.h"
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+bool is_iterate(std::string_view word) {
+  for (const Iterate iterate :
+       {Iterate::kRange, Iterate::kPersistent, Iterate::kRanks, Iterate::kPeers}) {
+    if (word == name_of(iterate)) return true;
+  }
+  return false;
+}
+
+constexpr int kMaxDepth = 256;  // of regions inside regions; each costs native stack
+
+/// Recursive descent over the grammar of docs/ir.md.
+class Parser : private TokenStream {
+ public:
+  explicit Parser(std::string_view text) : TokenStream(text) {}
+
+  Program parse() {
+    header();
+    while (!token().is('}')) declaration();
+    finish_declarations();
+    expect('}');
+    keyword("body");
+    expect('{');
+    statements(program_.body);
+    expect('}');
+    if (token().kind != Token::Kind::kEnd) fail("the end of the text");
+    return std::move(program_);
+  }
+
+ private:
+  // Head of the program.
+  void header();
+  void declaration();
+  void parameter(Parameter::Kind kind);
+  void finish_declarations();
+  std::vector<Dimension> extents();
+  void facts();
+
+  // Statements.
+  void statements(Region& region);
+  void block(Region& region);
+  std::unique_ptr<Statement> statement();
+  void op(Statement& statement, const std::vector<Token>& names);
+  void for_loop(Statement& statement, const std::vector<Token>& names);
+  void if_else(Statement& statement, const std::vector<Token>& names);
+  void results(Statement& statement, const std::vector<Token>& names);
+  std::vector<Type> inferred(const Statement& statement, const Token& at);
+  void location(Statement& statement);
+
+  // Values.
+  Value* define(const Token& name, Type type, Statement* definition);
+  Value* use();
+  std::vector<Value*> uses();
+
+  Program program_;
+  std::vector<Token> grid_;  ///< dimensions that bound the grid; looked up after all are declared
+  std::unordered_map<std::string, Value*> values_;
+  int depth_ = 0;
+};
+
+void Parser::header() {
+  keyword("program");
+  expect('@');
+  program_.name = identifier("the program's name");
+  keyword("from");
+  program_.source_file = take(Token::Kind::kString, "the source file as a string").text;
+  keyword("world");
+  program_.world_size = small_integer();
+  keyword("lsa");
+  program_.lsa_size = small_integer();
+  if (accept("threads")) program_.num_threads = small_integer();
+  if (accept("grid")) {
+    expect('[');
+    do {
+      grid_.push_back(take(Token::Kind::kIdentifier, "a dimension's name"));
+    } while (accept(','));
+    expect(']');
+  }
+  expect('{');
+}
+
+void Parser::declaration() {
+  if (accept("const")) {
+    std::string name = identifier("the constant's name");
+    expect('=');
+    program_.constants.emplace_back(std::move(name), attribute());
+  } else if (accept("tensor")) {
+    parameter(Parameter::Kind::kTensor);
+  } else if (accept("window")) {
+    parameter(Parameter::Kind::kWindow);
+  } else if (accept("scalar")) {
+    parameter(Parameter::Kind::kScalar);
+  } else if (accept("dimension")) {
+    const Token name = take(Token::Kind::kValue, "the dimension as `%NAME`");
+    program_.dimensions.emplace_back(name.text, define(name, Type::scalar(kIndex), nullptr));
+  } else {
+    fail("`const`, `tensor`, `window`, `scalar`, `dimension` or `}`");
+  }
+}
+
+void Parser::parameter(Parameter::Kind kind) {
+  const Token name = take(Token::Kind::kValue, "the parameter as `%NAME`");
+  expect(':');
+  Parameter parameter;
+  parameter.name = name.text;
+  parameter.kind = kind;
+  parameter.dtype = dtype();
+  Type type = Type::scalar(parameter.dtype);
+  if (kind != Parameter::Kind::kScalar) {
+    parameter.shape = extents();
+    std::vector<std::int64_t> sizes;
+    for (const Dimension& dimension : parameter.shape) sizes.push_back(dimension.size);
+    type = Type::view(parameter.dtype, std::move(sizes),
+                      kind == Parameter::Kind::kWindow ? Memory::kWindow : Memory::kTensor);
+  }
+  parameter.value = define(name, std::move(type), nullptr);
+  program_.parameters.push_back(std::move(parameter));
+  facts();
+}
+
+std::vector<Dimension> Parser::extents() {
+  std::vector<Dimension> result;
+  expect('[');
+  if (accept(']')) return result;
+  do {
+    Dimension dimension;
+    if (token().kind == Token::Kind::kInteger) {
+      dimension.size = integer();
+    } else {
+      dimension.name = identifier("an extent or a dimension's name");
+    }
+    result.push_back(std::move(dimension));
+  } while (accept(','));
+  expect(']');
+  return result;
+}
+
+void Parser::facts() {
+  const Token start = token();
+  const Attributes known = attributes();
+  const std::size_t index = program_.parameters.size() - 1;
+  for (const auto& [name, value] : known) {
+    if (const bool* flag = std::get_if<bool>(&value); flag && name == "contiguous") {
+      program_.facts.contiguous.resize(index + 1);
+      program_.facts.contiguous[index] = *flag;
+    } else if (const auto* bytes = std::get_if<std::int64_t>(&value);
+               bytes && name == "alignment" && *bytes > 0 && *bytes <= (1 << 20)) {
+      program_.facts.alignment.resize(index + 1, 1);
+      program_.facts.alignment[index] = static_cast<int>(*bytes);
+    } else {
+      fail_at(start, fmt::format("`{} = {}` is no fact about a parameter; those are "
+                                 "`contiguous = true` and `alignment = 16`",
+                                 name, to_string(value)));
+    }
+  }
+}
+
+void Parser::finish_declarations() {
+  for (const Parameter& parameter : program_.parameters) {
+    program_.body.arguments.push_back(parameter.value);
+  }
+  for (const auto& [name, value] : program_.dimensions) program_.body.arguments.push_back(value);
+  for (const Token& name : grid_) {
+    std::size_t index = 0;
+    while (index < program_.dimensions.size() && program_.dimensions[index].first != name.text) {
+      ++index;
+    }
+    if (index == program_.dimensions.size()) {
+      fail_at(name, fmt::format("there is no dimension `{}`", name.text));
+    }
+    program_.useful_grid_dimensions.push_back(static_cast<int>(index));
+  }
+}
+
+void Parser::statements(Region& region) {
+  if (++depth_ > kMaxDepth) fail(fmt::format("at most {} regions inside each other", kMaxDepth));
+  while (!token().is('}')) region.statements.push_back(statement());
+  --depth_;
+}
+
+void Parser::block(Region& region) {
+  expect('{');
+  statements(region);
+  expect('}');
+}
+
+std::unique_ptr<Statement> Parser::statement() {
+  auto result = std::make_unique<Statement>();
+  std::vector<Token> names;
+  if (token().kind == Token::Kind::kValue) {
+    do {
+      names.push_back(take(Token::Kind::kValue, "a value's name"));
+    } while (accept(','));
+    expect('=');
+  }
+  if (accept("for")) {
+    for_loop(*result, names);
+  } else if (accept("if")) {
+    if_else(*result, names);
+  } else if (accept("yield")) {
+    result->kind = StatementKind::kYield;
+    if (token().kind == Token::Kind::kValue) result->operands = uses();
+    results(*result, names);
+  } else if (accept("return")) {
+    result->kind = StatementKind::kReturn;
+    results(*result, names);
+  } else {
+    op(*result, names);
+  }
+  return result;
+}
+
+void Parser::op(Statement& statement, const std::vector<Token>& names) {
+  const Token name = take(Token::Kind::kIdentifier, "a statement");
+  statement.op = find_op_or_null(name.text);
+  if (statement.op == nullptr) {
+    fail_at(name, fmt::format("there is no op `{}`", name.text));
+  }
+  expect('(');
+  if (!token().is(')')) statement.operands = uses();
+  expect(')');
+  statement.attributes = attributes();
+  results(statement, names);
+}
+
+void Parser::for_loop(Statement& statement, const std::vector<Token>& names) {
+  statement.kind = StatementKind::kFor;
+  const Token index = take(Token::Kind::kValue, "the loop's index as `%NAME`");
+  expect('=');
+  const Token iterate = take(Token::Kind::kIdentifier, "range, persistent, ranks or peers");
+  if (!is_iterate(iterate.text)) {
+    fail_at(iterate, fmt::format("a loop goes through range, persistent, ranks or peers, not {}",
+                                 iterate.describe()));
+  }
+  expect('(');
+  statement.operands = uses();
+  if (statement.operands.size() != 3) {
+    fail_at(iterate, "a loop takes lower bound, upper bound and step");
+  }
+  expect(')');
+  if (accept("with")) statement.attributes = attributes();
+  statement.attributes["iterate"] = iterate.text;
+  std::vector<Token> carried;
+  if (accept("carry")) {
+    expect('(');
+    do {
+      carried.push_back(take(Token::Kind::kValue, "a carried value's name"));
+      expect('=');
+      statement.operands.push_back(use());
+    } while (accept(','));
+    expect(')');
+  }
+  if (carried.size() != names.size()) {
+    fail_at(iterate, fmt::format("a loop that carries {} values gives {} results", carried.size(),
+                                 names.size()));
+  }
+  results(statement, names);
+  Region& body = statement.regions.emplace_back();
+  body.arguments.push_back(define(index, Type::scalar(kIndex), nullptr));
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    body.arguments.push_back(define(carried[i], statement.results[i]->type, nullptr));
+  }
+  block(body);
+}
+
+void Parser::if_else(Statement& statement, const std::vector<Token>& names) {
+  statement.kind = StatementKind::kIf;
+  statement.operands.push_back(use());
+  if (accept("with")) statement.attributes = attributes();
+  results(statement, names);
+  statement.regions.resize(2);
+  block(statement.regions[0]);
+  keyword("else");
+  block(statement.regions[1]);
+}
+
+/// What stands behind every statement: the results' types and the location.
+void Parser::results(Statement& statement, const std::vector<Token>& names) {
+  std::vector<Type> types;
+  const Token start = token();
+  if (accept(':')) {
+    do {
+      types.push_back(type());
+    } while (accept(','));
+  }
+  location(statement);
+  if (types.empty() && statement.kind == StatementKind::kOp) types = inferred(statement, start);
+  if (types.size() != names.size()) {
+    fail_at(start, fmt::format("{} results, but {} types", names.size(), types.size()));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    statement.results.push_back(define(names[i], types[i], &statement));
+  }
+}
+
+std::vector<Type> Parser::inferred(const Statement& statement, const Token& at) {
+  std::vector<Type> operands;
+  for (const Value* operand : statement.operands) operands.push_back(operand->type);
+  try {
+    return infer_types({*statement.op, operands, statement.attributes, {}});
+  } catch (const UserError& error) {
+    fail_at(at, error.message());
+  }
+}
+
+void Parser::location(Statement& statement) {
+  if (!accept('@')) return;
+  statement.location.file = program_.source_file;
+  if (token().kind == Token::Kind::kString) {
+    statement.location.file = take().text;
+    expect(':');
+  }
+  statement.location.line = small_integer();
+  expect(':');
+  statement.location.column = small_integer();
+}
+
+Value* Parser::define(const Token& name, Type type, Statement* definition) {
+  const auto [entry, is_new] = values_.try_emplace(name.text);
+  if (!is_new) fail_at(name, fmt::format("{} is defined twice", name.describe()));
+  entry->second = program_.new_value(std::move(type), name.text);
+  entry->second->definition = definition;
+  return entry->second;
+}
+
+Value* Parser::use() {
+  const Token name = take(Token::Kind::kValue, "a value");
+  const auto found = values_.find(name.text);
+  if (found == values_.end()) {
+    fail_at(name, fmt::format("{} is not defined before this use", name.describe()));
+  }
+  return found->second;
+}
+
+std::vector<Value*> Parser::uses() {
+  std::vector<Value*> result;
+  do {
+    result.push_back(use());
+  } while (accept(','));
+  return result;
+}
+
+}  // namespace
+
+Program parse_program(std::string_view text) {
+  Program program = Parser(text).parse();
+  try {
+    verify(program);
+  } catch (const InternalError& error) {
+    throw UserError(error.message(), error.location());
+  }
+  return program;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <span>
+
+#include "compiler/ir/names.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+
+namespace tilewire {
+namespace {
+
+std::string_view keyword(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::kTensor:
+      return "tensor";
+    case Parameter::Kind::kWindow:
+      return "window";
+    case Parameter::Kind::kScalar:
+      return "scalar";
+  }
+  return "?";
+}
+
+class Printer {
+ public:
+  Printer(const Program& program, const PrintOptions& options)
+      : program_(program), options_(options), names_(program) {}
+
+  std::string print() {
+    header();
+    for (const auto& [name, value] : program_.constants) {
+      line(1, fmt::format("const {} = {}", name, to_string(value)));
+    }
+    for (std::size_t i = 0; i < program_.parameters.size(); ++i) parameter(i);
+    for (const auto& [name, value] : program_.dimensions) {
+      line(1, fmt::format("dimension {}", value_text(value)));
+    }
+    line(0, "} body {");
+    region(program_.body, 1);
+    line(0, "}");
+    return std::move(text_);
+  }
+
+ private:
+  void line(int depth, const std::string& content) {
+    text_.append(static_cast<std::size_t>(depth) * 2, ' ');
+    text_ += content;
+    text_ += '\n';
+  }
+
+  void header() {
+    std::string text = fmt::format("program @{} from {} world {} lsa {}", program_.name,
+                                   to_string(Attribute(program_.source_file)), program_.world_size,
+                                   program_.lsa_size);
+    if (program_.num_threads != 0) text += fmt::format(" threads {}", program_.num_threads);
+    if (!program_.useful_grid_dimensions.empty()) {
+      std::vector<std::string_view> names;
+      for (const int index : program_.useful_grid_dimensions) {
+        names.push_back(program_.dimensions.at(static_cast<std::size_t>(index)).first);
+      }
+      text += fmt::format(" grid [{}]", fmt::join(names, ", "));
+    }
+    line(0, text + " {");
+  }
+
+  void parameter(std::size_t index) {
+    const Parameter& parameter = program_.parameters[index];
+    std::string text = fmt::format("{} {}: {}", keyword(parameter.kind),
+                                   value_text(parameter.value), name_of(parameter.dtype));
+    if (parameter.kind != Parameter::Kind::kScalar) {
+      std::vector<std::string> extents;
+      for (const Dimension& dimension : parameter.shape) {
+        extents.push_back(dimension.size == kDynamic ? dimension.name
+                                                     : std::to_string(dimension.size));
+      }
+      text += fmt::format("[{}]", fmt::join(extents, ", "));
+    }
+    Attributes facts;
+    if (index < program_.facts.contiguous.size()) {
+      facts["contiguous"] = static_cast<bool>(program_.facts.contiguous[index]);
+    }
+    if (index < program_.facts.alignment.size()) {
+      facts["alignment"] = std::int64_t{program_.facts.alignment[index]};
+    }
+    line(1, text + attributes_text(facts));
+  }
+
+  void region(const Region& region, int depth) {
+    for (const auto& statement : region.statements) print_statement(*statement, depth);
+  }
+
+  void print_statement(const Statement& statement, int depth) {
+    switch (statement.kind) {
+      case StatementKind::kOp:
+        return line(depth, fmt::format("{}{}({}){}{}{}", results_text(statement),
+                                       statement.op->name, values_text(statement.operands),
+                                       attributes_text(statement.attributes), types_text(statement),
+                                       location_text(statement)));
+      case StatementKind::kFor:
+        return print_for(statement, depth);
+      case StatementKind::kIf:
+        return print_if(statement, depth);
+      case StatementKind::kYield:
+        return line(depth, "yield" + std::string(statement.operands.empty() ? "" : " ") +
+                               values_text(statement.operands) + location_text(statement));
+      case StatementKind::kReturn:
+        return line(depth, "return" + location_text(statement));
+    }
+  }
+
+  void print_for(const Statement& statement, int depth) {
+    const Region& body = statement.regions.at(0);
+    std::vector<std::string> carried;
+    for (std::size_t i = 3; i < statement.operands.size(); ++i) {
+      carried.push_back(fmt::format("{} = {}", value_text(body.arguments.at(i - 2)),
+                                    value_text(statement.operands[i])));
+    }
+    const std::span<Value* const> bounds(statement.operands.data(), 3);
+    std::string text =
+        fmt::format("{}for {} = {}({}){}", results_text(statement),
+                    value_text(body.arguments.at(0)), name_of(statement.iterate()),
+                    values_text(bounds), attributes_text(statement.attributes, " with", "iterate"));
+    if (!carried.empty()) text += fmt::format(" carry ({})", fmt::join(carried, ", "));
+    line(depth, text + types_text(statement) + location_text(statement) + " {");
+    region(body, depth + 1);
+    line(depth, "}");
+  }
+
+  void print_if(const Statement& statement, int depth) {
+    line(depth, fmt::format("{}if {}{}{}{} {{", results_text(statement),
+                            value_text(statement.operands.at(0)),
+                            attributes_text(statement.attributes, " with"), types_text(statement),
+                            location_text(statement)));
+    region(statement.regions.at(0), depth + 1);
+    line(depth, "} else {");
+    region(statement.regions.at(1), depth + 1);
+    line(depth, "}");
+  }
+
+  std::string value_text(const Value* value) const { return fmt::format("%{}", names_.of(value)); }
+
+  std::string values_text(std::span<Value* const> values) const {
+    std::vector<std::string> texts;
+    for (const Value* value : values) texts.push_back(value_text(value));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  std::string results_text(const Statement& statement) const {
+    return statement.results.empty() ? "" : values_text(statement.results) + " = ";
+  }
+
+  static std::string types_text(const Statement& statement) {
+    if (statement.results.empty()) return "";
+    std::vector<std::string> types;
+    for (const Value* result : statement.results) types.push_back(result->type.to_string());
+    return fmt::format(": {}", fmt::join(types, ", "));
+  }
+
+  static std::string attributes_text(const Attributes& attributes, std::string_view before = "",
+                                     std::string_view except = "") {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : attributes) {
+      if (name != except) {
+        texts.push_back(fmt::format("{} = {}", name, to_string(value)));
+      }
+    }
+    return texts.empty() ? "" : fmt::format("{} {{{}}}", before, fmt::join(texts, ", "));
+  }
+
+  std::string location_text(const Statement& statement) const {
+    const SourceLocation& location = statement.location;
+    if (!options_.locations || !location.is_known()) return "";
+    const std::string file =
+        location.file == program_.source_file ? "" : to_string(Attribute(location.file)) + ":";
+    return fmt::format(" @ {}{}:{}", file, location.line, location.column);
+  }
+
+  const Program& program_;
+  PrintOptions options_;
+  ValueNames names_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Program& program, const PrintOptions& options) {
+  return Printer(program, options).print();
+}
+
+}  // namespace tilewire

@@ -1,0 +1,19 @@
+#include "compiler/ir/text.h"
+#include "compiler/support/error.h"
+#include "tests/catch.h"
+#include "tests/error/message.h"
+
+namespace tilewire {
+
+TEST_CASE("error: IR text, results") {
+  const char* const text = R"(program @p from "f.py" world 1 lsa 1 {
+  scalar %a: f32
+} body {
+  %b, %c = neg(%a)
+}
+)";
+  CHECK(message_of<UserError>([&] { parse_program(text); }) ==
+        "<ir text>:5: 2 results, but 1 types");
+}
+
+}  // namespace tilewire

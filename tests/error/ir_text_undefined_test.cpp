@@ -1,0 +1,18 @@
+#include "compiler/ir/text.h"
+#include "compiler/support/error.h"
+#include "tests/catch.h"
+#include "tests/error/message.h"
+
+namespace tilewire {
+
+TEST_CASE("error: IR text, undefined") {
+  const char* const text = R"(program @p from "f.py" world 1 lsa 1 {
+} body {
+  %a = add(%b, %b): f32
+}
+)";
+  CHECK(message_of<UserError>([&] { parse_program(text); }) ==
+        "<ir text>:3: `%b` is not defined before this use");
+}
+
+}  // namespace tilewire

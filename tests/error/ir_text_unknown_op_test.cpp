@@ -1,0 +1,18 @@
+#include "compiler/ir/text.h"
+#include "compiler/support/error.h"
+#include "tests/catch.h"
+#include "tests/error/message.h"
+
+namespace tilewire {
+
+TEST_CASE("error: IR text, unknown op") {
+  const char* const text = R"(program @p from "f.py" world 1 lsa 1 {
+} body {
+  frobnicate()
+}
+)";
+  CHECK(message_of<UserError>([&] { parse_program(text); }) ==
+        "<ir text>:3: there is no op `frobnicate`");
+}
+
+}  // namespace tilewire
