@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewire {
+
+/// One program instance on the CPU, as its machine code sees it. The code generator reads the
+/// fields by their offsets; `runtime/cpu` fills them.
+struct CpuInstance {
+  std::int64_t rank = 0;
+  std::int64_t program_id[3] = {0, 0, 0};
+  std::int64_t num_programs[3] = {1, 1, 1};
+  std::byte* arena = nullptr;  ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
+  void* scheduler = nullptr;   ///< `Scheduler`; null where the program never waits
+
+  std::int64_t linear_program_id() const {
+    return program_id[0] + num_programs[0] * (program_id[1] + num_programs[1] * program_id[2]);
+  }
+};
+
+static_assert(offsetof(CpuInstance, rank) == 0);
+static_assert(offsetof(CpuInstance, program_id) == 8);
+static_assert(offsetof(CpuInstance, num_programs) == 32);
+static_assert(offsetof(CpuInstance, arena) == 56);
+static_assert(offsetof(CpuInstance, scheduler) == 64);
+
+/// The symbol `Artifact::entry` of a CPU kernel's object. `arguments` has one 64-bit slot per
+/// element of `Artifact::arguments`:
+/// - kTensor: the address of element 0
+/// - kWindow: the address of an array of `world_size` addresses: element 0 of every rank's copy
+/// - kScalar: the value's bits in the low bytes, as it lies in memory
+/// - kExtent, kStride: an int64; strides in elements
+/// - kDeviceComm, kLane: unused, 0
+/// The code may throw what a runtime function threw; it holds nothing that needs to be released.
+using CpuEntry = void (*)(CpuInstance* instance, const std::uint64_t* arguments);
+
+/// A runtime function that generated code calls for a collective step: see `runtime/cpu/symbols.h`.
+enum class CpuTeam : std::uint32_t { kLsa = 0, kWorld = 1 };
+
+}  // namespace tilewire
