@@ -23,19 +23,17 @@ static_assert(offsetof(CpuInstance, rank) == 0);
 static_assert(offsetof(CpuInstance, program_id) == 8);
 static_assert(offsetof(CpuInstance, num_programs) == 32);
 static_assert(offsetof(CpuInstance, arena) == 56);
-static_assert(offsetof(CpuInstance, scheduler) == 64);
 
 /// The symbol `Artifact::entry` of a CPU kernel's object. `arguments` has one 64-bit slot per
 /// element of `Artifact::arguments`:
 /// - kTensor: the address of element 0
-/// - kWindow: the address of an array of `world_size` addresses: element 0 of every rank's copy
+/// - kWindow: the address of an array of `world_size` addresses, of element 0 of each rank's copy
 /// - kScalar: the value's bits in the low bytes, as it lies in memory
 /// - kExtent, kStride: an int64; strides in elements
 /// - kDeviceComm, kLane: unused, 0
-/// The code may throw what a runtime function threw; it holds nothing that needs to be released.
+///
+/// The code calls the functions of `runtime/cpu/symbols.h` by name. What they throw passes through
+/// it; it owns nothing that would have to be released.
 using CpuEntry = void (*)(CpuInstance* instance, const std::uint64_t* arguments);
-
-/// A runtime function that generated code calls for a collective step: see `runtime/cpu/symbols.h`.
-enum class CpuTeam : std::uint32_t { kLsa = 0, kWorld = 1 };
 
 }  // namespace tilewire

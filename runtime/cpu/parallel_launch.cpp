@@ -1,0 +1,49 @@
+#include "runtime/cpu/parallel_launch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/cpu/aligned_buffer.h"
+#include "runtime/cpu/thread_pool.h"
+
+namespace tilewire {
+namespace {
+
+/// This thread's arena, grown where it is too small; kept for the next launch.
+std::byte* arena_of_thread(std::size_t num_bytes) {
+  static thread_local AlignedBuffer arena;
+  static thread_local std::size_t capacity = 0;
+  if (num_bytes > capacity) {
+    arena = make_aligned_buffer(num_bytes);
+    capacity = num_bytes;
+  }
+  return arena.get();
+}
+
+void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id) {
+  CpuInstance instance;
+  instance.rank = rank;
+  std::copy(launch.grid.begin(), launch.grid.end(), instance.num_programs);
+  instance.program_id[0] = program_id % launch.grid[0];
+  instance.program_id[1] = program_id / launch.grid[0] % launch.grid[1];
+  instance.program_id[2] = program_id / (launch.grid[0] * launch.grid[1]);
+  instance.arena =
+      arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
+  launch.kernel->entry()(&instance, launch.arguments.data());
+}
+
+}  // namespace
+
+void run_in_parallel(std::span<const RankLaunch> ranks) {
+  std::vector<std::int64_t> ends;  // of each rank's share of the indices
+  std::int64_t count = 0;
+  for (const RankLaunch& launch : ranks) ends.push_back(count += launch.num_instances());
+  parallel_for(count, [&](std::int64_t index) {
+    const auto found = std::upper_bound(ends.begin(), ends.end(), index);
+    const auto rank = static_cast<std::size_t>(found - ends.begin());
+    const std::int64_t begin = rank == 0 ? 0 : ends[rank - 1];
+    run_instance(ranks[rank], static_cast<int>(rank), index - begin);
+  });
+}
+
+}  // namespace tilewire

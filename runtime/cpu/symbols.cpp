@@ -1,0 +1,60 @@
+#include "runtime/cpu/symbols.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/cpu/barrier.h"
+
+namespace tilewire {
+namespace {
+
+void lsa_barrier(CpuInstance* instance, std::uint32_t site) {
+  cpu_barrier(*instance, CpuTeam::kLsa, site);
+}
+
+void world_barrier(CpuInstance* instance, std::uint32_t site) {
+  cpu_barrier(*instance, CpuTeam::kWorld, site);
+}
+
+template <typename Function>
+CpuSymbol symbol(std::string_view name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
+}
+
+}  // namespace
+
+const std::vector<CpuSymbol>& cpu_symbols() {
+  static const std::vector<CpuSymbol> symbols = {
+      symbol("tilewire_lsa_barrier", lsa_barrier),
+      symbol("tilewire_world_barrier", world_barrier),
+      symbol("expf", ::expf),
+      symbol("exp", static_cast<double (*)(double)>(::exp)),
+      symbol("exp2f", ::exp2f),
+      symbol("exp2", static_cast<double (*)(double)>(::exp2)),
+      symbol("logf", ::logf),
+      symbol("log", static_cast<double (*)(double)>(::log)),
+      symbol("log2f", ::log2f),
+      symbol("log2", static_cast<double (*)(double)>(::log2)),
+      symbol("tanhf", ::tanhf),
+      symbol("tanh", static_cast<double (*)(double)>(::tanh)),
+      symbol("erff", ::erff),
+      symbol("erf", static_cast<double (*)(double)>(::erf)),
+      symbol("fmodf", ::fmodf),
+      symbol("fmod", static_cast<double (*)(double, double)>(::fmod)),
+      symbol("fmaf", ::fmaf),
+      symbol("fma", static_cast<double (*)(double, double, double)>(::fma)),
+      symbol("floorf", ::floorf),
+      symbol("floor", static_cast<double (*)(double)>(::floor)),
+      symbol("ceilf", ::ceilf),
+      symbol("ceil", static_cast<double (*)(double)>(::ceil)),
+      symbol("roundevenf", ::roundevenf),
+      symbol("roundeven", ::roundeven),
+      symbol("memcpy", ::memcpy),
+      symbol("memmove", ::memmove),
+      symbol("memset", ::memset),
+  };
+  return symbols;
+}
+
+}  // namespace tilewire

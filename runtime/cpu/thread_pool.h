@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace tilewire {
+
+/// Calls `body(i)` once for every i below `count`, on all cores, the calling thread included, and
+/// returns when all have returned. Where calls throw, no new ones begin and one of the exceptions
+/// is thrown here. Calls from several threads take turns. The threads are made at the first use
+/// and again in a forked child.
+void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
+
+}  // namespace tilewire

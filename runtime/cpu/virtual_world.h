@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/fiber_stack.h"
+#include "runtime/cpu/host_window.h"
+#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/lane.h"
+#include "runtime/cpu/scheduler.h"
+
+namespace tilewire {
+
+/// Any number of ranks in one process: windows in host memory, one lane, and a scheduler that runs
+/// the program instances of all ranks. Launches from several threads take turns.
+class VirtualWorld {
+ public:
+  /// What one GPU holds at once: two instances on each of 132 multiprocessors.
+  static constexpr std::int64_t kResidentLimit = std::int64_t{132} * 2;
+
+  /// LSA teams are consecutive ranks. UserError where `lsa_size` doesn't divide `world_size`.
+  VirtualWorld(int world_size, int lsa_size, std::uint64_t seed);
+
+  int world_size() const { return world_size_; }
+  int lsa_size() const { return lsa_size_; }
+
+  /// Of each rank, how many instances may run at once.
+  std::int64_t resident_limit() const { return resident_limit_; }
+  void set_resident_limit(std::int64_t limit);
+
+  std::shared_ptr<HostWindow> make_window(std::size_t num_bytes) const;
+
+  /// Runs `grid` instances on every rank, with the arguments of each rank, and returns when all
+  /// have finished.
+  ///
+  /// A kernel that never waits runs on all cores. Another one runs under the deterministic
+  /// scheduler, whose choices continue the world's one random sequence. HangError where no instance
+  /// can go on; a launch that fails leaves no stack behind and, if the kernel takes the lane, ends
+  /// it: later launches of such kernels throw UserError. UserError where the kernel was compiled
+  /// for another world, arguments are missing, or a cooperative grid can't be resident at once.
+  void launch(const CpuKernel& kernel, std::int64_t grid,
+              std::span<const std::vector<std::uint64_t>> arguments_of_rank);
+
+  /// The general form: ranks may launch different grids, different kernels, or nothing.
+  void launch(std::span<const RankLaunch> ranks);
+
+ private:
+  void check(std::span<const RankLaunch> ranks) const;
+  void check_lane(const CpuKernel& kernel) const;
+  void run_fibers(std::span<const RankLaunch> ranks);
+
+  int world_size_;
+  int lsa_size_;
+  std::int64_t resident_limit_ = kResidentLimit;
+  std::mutex turn_;
+  std::mt19937_64 random_;
+  FiberStackPool stacks_;
+  CpuLane lane_;
+  std::string lane_end_;  ///< why the lane ended; empty while it is usable
+};
+
+}  // namespace tilewire
