@@ -61,9 +61,8 @@ std::string describe(const std::vector<std::int64_t>& program_ids) {
   for (std::size_t first = 0; first < program_ids.size();) {
     std::size_t last = first;
     while (last + 1 < program_ids.size() && program_ids[last + 1] == program_ids[last] + 1) ++last;
-    ranges.push_back(first == last
-                         ? fmt::format("{}", program_ids[first])
-                         : fmt::format("{}-{}", program_ids[first], program_ids[last]));
+    ranges.push_back(first == last ? fmt::format("{}", program_ids[first])
+                                   : fmt::format("{}-{}", program_ids[first], program_ids[last]));
     first = last + 1;
   }
   return fmt::format("{} {}", program_ids.size() == 1 ? "program" : "programs",

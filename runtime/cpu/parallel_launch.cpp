@@ -27,8 +27,7 @@ void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id) {
   instance.program_id[0] = program_id % launch.grid[0];
   instance.program_id[1] = program_id / launch.grid[0] % launch.grid[1];
   instance.program_id[2] = program_id / (launch.grid[0] * launch.grid[1]);
-  instance.arena =
-      arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
+  instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
   launch.kernel->entry()(&instance, launch.arguments.data());
 }
 

@@ -120,7 +120,8 @@ FiberTask* Scheduler::next() {
 FiberTask* Scheduler::start(int rank) {
   RankState& state = states_[at(rank)];
   const std::size_t choice = random_below(state.not_started.size());
-  const std::int64_t program_id = std::exchange(state.not_started[choice], state.not_started.back());
+  const std::int64_t program_id =
+      std::exchange(state.not_started[choice], state.not_started.back());
   state.not_started.pop_back();
 
   const RankLaunch& launch = ranks_[at(rank)];
@@ -133,18 +134,18 @@ FiberTask* Scheduler::start(int rank) {
   task->memory = take_arena(rank);
   task->arena = task->memory.get();
   task->scheduler = this;
-  task->fiber = boost::context::fiber(
-      std::allocator_arg, PooledStack(stacks_),
-      [this, task = task.get(), &launch](boost::context::fiber&& main) {
-        main_ = std::move(main);
-        try {
-          launch.kernel->entry()(task, launch.arguments.data());
-        } catch (const LaunchStopped&) {
-        } catch (...) {
-          if (!error_) error_ = std::current_exception();
-        }
-        return std::move(main_);
-      });
+  task->fiber =
+      boost::context::fiber(std::allocator_arg, PooledStack(stacks_),
+                            [this, task = task.get(), &launch](boost::context::fiber&& main) {
+                              main_ = std::move(main);
+                              try {
+                                launch.kernel->entry()(task, launch.arguments.data());
+                              } catch (const LaunchStopped&) {
+                              } catch (...) {
+                                if (!error_) error_ = std::current_exception();
+                              }
+                              return std::move(main_);
+                            });
   ++state.num_resident;
   state.tasks[at(program_id)] = std::move(task);
   return state.tasks[at(program_id)].get();

@@ -23,9 +23,7 @@ struct RankLaunch {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   std::vector<std::uint64_t> arguments;  ///< as `CpuEntry` says
 
-  std::int64_t num_instances() const {
-    return kernel == nullptr ? 0 : grid[0] * grid[1] * grid[2];
-  }
+  std::int64_t num_instances() const { return kernel == nullptr ? 0 : grid[0] * grid[1] * grid[2]; }
 };
 
 /// An instance that another one waits for.
@@ -56,8 +54,8 @@ struct FiberTask : CpuInstance {
 /// each rank, at most `resident_limit` instances are started and unfinished at a time, as on a GPU.
 class Scheduler {
  public:
-  Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit,
-            std::mt19937_64& random, FiberStackPool& stacks, CpuLane& lane);
+  Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit, std::mt19937_64& random,
+            FiberStackPool& stacks, CpuLane& lane);
   ~Scheduler();
 
   /// Returns when all instances have finished. Throws what the first failing instance threw, or

@@ -10,7 +10,7 @@
 namespace tilewire {
 namespace {
 
-bool any_kernel(std::span<const RankLaunch> ranks, bool Resources::*need) {
+bool any_kernel(std::span<const RankLaunch> ranks, bool Resources::* need) {
   return std::any_of(ranks.begin(), ranks.end(), [need](const RankLaunch& launch) {
     return launch.kernel != nullptr && launch.kernel->artifact().resources.*need;
   });
@@ -36,9 +36,9 @@ void check_grid(const RankLaunch& launch, std::int64_t resident_limit) {
 VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
     : world_size_(world_size), lsa_size_(lsa_size), random_(seed), lane_(world_size, lsa_size) {
   if (world_size < 1 || lsa_size < 1 || world_size % lsa_size != 0) {
-    throw UserError(fmt::format(
-        "a virtual world of {} ranks in LSA teams of {}; teams are equal and not empty", world_size,
-        lsa_size));
+    throw UserError(
+        fmt::format("a virtual world of {} ranks in LSA teams of {}; teams are equal and not empty",
+                    world_size, lsa_size));
   }
 }
 
@@ -78,15 +78,17 @@ void VirtualWorld::launch(std::span<const RankLaunch> ranks) {
 
 void VirtualWorld::check(std::span<const RankLaunch> ranks) const {
   if (ranks.size() != static_cast<std::size_t>(world_size_)) {
-    throw UserError(fmt::format("a launch on {} ranks in a world of {}", ranks.size(), world_size_));
+    throw UserError(
+        fmt::format("a launch on {} ranks in a world of {}", ranks.size(), world_size_));
   }
   for (const RankLaunch& launch : ranks) {
     if (launch.kernel == nullptr) continue;
     const Artifact& artifact = launch.kernel->artifact();
     if (artifact.target.world_size != world_size_ || artifact.target.lsa_size != lsa_size_) {
-      throw UserError(fmt::format("`{}` was compiled for {}, this world is cpu:world={},lsa={}",
-                                  artifact.kernel, artifact.target.to_string(), world_size_,
-                                  lsa_size_));
+      throw UserError(fmt::format(
+          "`{}` was compiled for {} ranks in LSA teams of {}; this world has {} in teams of {}",
+          artifact.kernel, artifact.target.world_size, artifact.target.lsa_size, world_size_,
+          lsa_size_));
     }
     if (launch.arguments.size() != artifact.arguments.size()) {
       throw UserError(fmt::format("`{}` takes {} argument slots, got {}", artifact.kernel,

@@ -64,13 +64,22 @@ TEST_CASE("a rank that never launches is named", "[cpu]") {
   const std::string site = "waits at hand_made.py:2 in barrier(team=world) for ";
   CHECK(message_of(world, ranks) ==
         "hand_made.py:2: deadlock in `hand_made` on 4 virtual ranks: no instance can go on\n"
-        "  rank 0, programs 0-1: " + site + "rank 2, which never launched\n"
-        "  rank 0, program 2: " + site + "rank 2, which never launched; for rank 3, whose grid has "
-        "only 2 instances\n"
-        "  rank 1, programs 0-1: " + site + "rank 2, which never launched\n"
-        "  rank 1, program 2: " + site + "rank 2, which never launched; for rank 3, whose grid has "
-        "only 2 instances\n"
-        "  rank 3, programs 0-1: " + site + "rank 2, which never launched");
+        "  rank 0, programs 0-1: " +
+            site +
+            "rank 2, which never launched\n"
+            "  rank 0, program 2: " +
+            site +
+            "rank 2, which never launched; for rank 3, whose grid has "
+            "only 2 instances\n"
+            "  rank 1, programs 0-1: " +
+            site +
+            "rank 2, which never launched\n"
+            "  rank 1, program 2: " +
+            site +
+            "rank 2, which never launched; for rank 3, whose grid has "
+            "only 2 instances\n"
+            "  rank 3, programs 0-1: " +
+            site + "rank 2, which never launched");
 }
 
 void teams_in_two_orders(CpuInstance* instance, const std::uint64_t*) {

@@ -1,9 +1,9 @@
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
-
-#include <sys/wait.h>
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
@@ -78,7 +78,8 @@ TEST_CASE("launches that don't fit the world are refused", "[cpu]") {
   VirtualWorld world(2, 2, 0);
   std::vector<std::atomic<int>> counts(10);
   CHECK_THROWS_WITH(world.launch(hand_made(count, 4, 4, 0), 1, same_argument(2, counts.data())),
-                    Catch::Matchers::Contains("this world is cpu:world=2,lsa=2"));
+                    "`hand_made` was compiled for 4 ranks in LSA teams of 4; this world has 2 in "
+                    "teams of 2");
   const CpuKernel kernel = hand_made(count, 2, 2, 0);
   CHECK_THROWS_WITH(world.launch(kernel, 0, same_argument(2, counts.data())),
                     "`hand_made`: a grid of 0 × 1 × 1; each extent is 1 or more");
