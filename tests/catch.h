@@ -7,3 +7,18 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
+
+#include <string>
+
+namespace tilewire::test {
+
+/// A matcher for a part of a text.
+inline auto contains(const std::string& part) {
+#if defined(TILEWIRE_CATCH2_V3)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
+}  // namespace tilewire::test

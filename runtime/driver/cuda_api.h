@@ -28,7 +28,7 @@ inline constexpr Result kErrorInvalidHandle = 400;
 inline constexpr Result kErrorNotReady = 600;
 inline constexpr Result kErrorIllegalAddress = 700;
 inline constexpr Result kErrorLaunchFailed = 719;
-inline constexpr Result kErrorCooperativeLaunchTooLarge = 720;
+inline constexpr Result kErrorCaptureImplicit = 906;
 
 inline constexpr int kAttributeMultiprocessorCount = 16;
 inline constexpr int kAttributeComputeCapabilityMajor = 75;

@@ -78,6 +78,9 @@ class GpuKernel {
   const Device& device_;
   std::shared_ptr<const Artifact> artifact_;
   ArgumentLayout layout_;
+  int device_comm_slot_;
+  int lane_slot_;
+  const cuda::Api* api_ = nullptr;
   cuda::Module module_ = nullptr;
   cuda::Function function_ = nullptr;
   int max_coresident_grid_ = 0;

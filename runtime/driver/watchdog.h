@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,9 +13,15 @@
 
 namespace tilewire {
 
+/// What the waits of a lane were told; for messages.
+struct HangLimits {
+  double report_after_s = 0.0;
+  double timeout_s = 0.0;
+};
+
 /// Reads the hang pages of all lanes of the process. Each report is printed once, when it appears;
-/// all are kept, and where one is final (its kernel has trapped, and the GPU's context with it),
-/// `raise_if_hung` throws the HangError that says which rank never arrived, and at which line.
+/// all are kept, and where a wait has given up (its kernel traps, and the GPU's context dies with
+/// it), `raise_if_hung` throws the HangError that says which rank never arrived, and at which line.
 class Watchdog {
  public:
   /// Takes one printed line, without a line break.
@@ -29,14 +36,14 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Starts to watch a page, which stays readable until `unwatch`. `timeout_s` is for messages.
-  void watch(const device::HangPage* page, double timeout_s);
+  /// Starts to watch a page, which stays readable until `unwatch`.
+  void watch(const device::HangPage* page, HangLimits limits);
   void unwatch(const device::HangPage* page);
 
   /// Reads all pages now.
   void scan();
 
-  /// Throws HangError where any watched wait has given up, now or earlier.
+  /// Reads all pages now; throws HangError where a wait has given up, now or earlier.
   void raise_if_hung();
 
   /// The lines printed so far.
@@ -45,18 +52,22 @@ class Watchdog {
  private:
   struct Watched {
     const device::HangPage* page;
-    double timeout_s;
-    bool seen[device::kMaxHangReports];
+    HangLimits limits;
+    bool gave_up = false;
+    std::vector<bool> seen;
+    std::vector<device::HangReport> reports;
   };
-  struct Finding {
-    device::HangReport report;
-    double timeout_s;
+  /// Reports of pages where a wait gave up: the final ones, and all where none is final.
+  struct GaveUp {
+    HangLimits limits;
+    std::vector<device::HangReport> reports;
   };
 
   void run();
+  void scan_locked();
   void scan_page(Watched& watched);
-  void record(const Finding& finding);
-  [[noreturn]] void raise() const;
+  void print(std::span<const device::HangReport> reports, HangLimits limits);
+  static void append_if_gave_up(const Watched& watched, std::vector<GaveUp>& to);
 
   Sink sink_;
   std::chrono::milliseconds interval_;
@@ -64,12 +75,9 @@ class Watchdog {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::vector<Watched> watched_;
-  std::vector<Finding> final_reports_;
+  std::vector<GaveUp> past_;  ///< of pages that are no longer watched
   std::vector<std::string> lines_;
   std::thread thread_;
 };
-
-/// One report as the watchdog prints it.
-std::string describe_report(const device::HangReport& report, double timeout_s);
 
 }  // namespace tilewire

@@ -30,8 +30,8 @@ struct LaneShape {
 class Lane {
  public:
   struct Setup {
-    int rank = 0;                    ///< world rank
-    cuda::DevicePointer window = 0;  ///< `ncclWindow_t` of the lane's zeroed memory
+    int rank = 0;                      ///< world rank
+    device::WindowHandle window = {};  ///< a window of the lane's own, zeroed on all ranks
     LaneShape shape;
     std::vector<std::byte> device_comm;  ///< `ncclDevComm`
     bool exclusive = false;              ///< nothing else waits on this GPU: no cooperative launch
@@ -50,11 +50,14 @@ class Lane {
 
   /// Makes every wait of this lane's kernels return at once; the lane is over.
   void abort();
-  bool is_aborted() const { return aborted_; }
+  /// Whether a wait has given up or `abort` was called: nothing runs on this lane any more.
+  bool is_stopped() const;
+  /// Throws what `launch` would, without launching.
+  void check() const;
 
  private:
   void order_after_last(cuda::Stream stream);
-  void chain(cuda::Stream from, cuda::Stream to, bool capturing);
+  void chain(cuda::Stream from, cuda::Stream to);
   [[noreturn]] void raise_stopped() const;
 
   const Device& device_;
@@ -71,7 +74,6 @@ class Lane {
   cuda::Stream eager_stream_ = nullptr;
   std::uint64_t capture_id_ = 0;
   cuda::Stream capture_stream_ = nullptr;
-  bool aborted_ = false;
 };
 
 }  // namespace tilewire

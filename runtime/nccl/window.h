@@ -29,6 +29,7 @@ class Window {
   std::size_t num_bytes() const { return num_bytes_; }
   /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world.
   const device::WindowHandle& handle(int local_rank = 0) const { return handles_.at(local_rank); }
+  bool is_reachable(int rank) const;
   /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it.
   cuda::DevicePointer address(int rank) const;
 

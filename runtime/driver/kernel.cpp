@@ -1,0 +1,225 @@
+#include "runtime/driver/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "compiler/support/error.h"
+#include "runtime/driver/wait_sites.h"
+
+namespace tilewire {
+namespace {
+
+/// Code for a compute capability runs on that one and on later ones of the same major number; with
+/// the suffix `a`, on that one only.
+bool runs_on(const Target& target, int compute_capability) {
+  if (target.architecture.ends_with('a')) return target.compute_capability == compute_capability;
+  return target.compute_capability / 10 == compute_capability / 10 &&
+         target.compute_capability <= compute_capability;
+}
+
+int find_slot(const Artifact& artifact, ArgumentSlot::Kind kind) {
+  for (std::size_t i = 0; i < artifact.arguments.size(); ++i) {
+    if (artifact.arguments[i].kind == kind) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+int choose_grid(const Artifact& artifact, std::span<const std::int64_t> extents, int limit) {
+  std::int64_t useful =
+      artifact.launch.useful_grid_dimensions.empty() ? std::numeric_limits<std::int64_t>::max() : 1;
+  for (const int dimension : artifact.launch.useful_grid_dimensions) {
+    if (dimension < 0 || static_cast<std::size_t>(dimension) >= extents.size()) {
+      throw InternalError(fmt::format("kernel `{}`: its grid depends on dimension {} of {}",
+                                      artifact.kernel, dimension, extents.size()));
+    }
+    useful = std::max(useful, extents[dimension]);
+  }
+  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(limit, useful)));
+}
+
+void check_grid(const Artifact& artifact, std::int64_t grid, int limit) {
+  if (grid < 1 || grid > std::numeric_limits<std::int32_t>::max()) {
+    throw UserError(
+        fmt::format("kernel `{}`: a grid of {}: it must be at least 1 and below 2^31 (tw.auto "
+                    "chooses one)",
+                    artifact.kernel, grid));
+  }
+  if (artifact.resources.waits && grid > limit) {
+    throw UserError(
+        fmt::format("kernel `{}`: a grid of {} can't be resident at once, and its program "
+                    "instances wait for others: the largest that fits this GPU is {}; use tw.auto "
+                    "or a grid of at most {}",
+                    artifact.kernel, grid, limit, limit));
+  }
+}
+
+GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artifact,
+                     std::size_t device_comm_bytes)
+    : device_(device),
+      artifact_(std::move(artifact)),
+      layout_(ArgumentLayout::of(*artifact_, device_comm_bytes)),
+      device_comm_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kDeviceComm)),
+      lane_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kLane)) {
+  if (!runs_on(artifact_->target, device.compute_capability())) {
+    throw UserError(fmt::format(
+        "kernel `{}` was compiled for {}, but GPU {} ({}) is {}: compile it for that target",
+        artifact_->kernel, artifact_->target.architecture, device.ordinal(), device.name(),
+        device.architecture()));
+  }
+  if (layout_.slots.size() > kMaxArguments) {
+    throw UserError(fmt::format("kernel `{}` needs {} arguments; at most {} can be passed",
+                                artifact_->kernel, layout_.slots.size(), kMaxArguments));
+  }
+  if (artifact_->binary.empty()) {
+    throw InternalError(fmt::format("kernel `{}` was never compiled", artifact_->kernel));
+  }
+  load();
+  site_base_ = register_wait_sites(*artifact_);
+}
+
+GpuKernel::~GpuKernel() {
+  // Fails, without harm, where the context died before.
+  if (module_ != nullptr) api_->module_unload(module_);
+}
+
+void GpuKernel::load() {
+  api_ = &cuda::api();
+  const ContextGuard guard(device_);
+  check_cuda(api_->module_load(&module_, artifact_->binary.data()), "cuModuleLoadData");
+  check_cuda(api_->module_function(&function_, module_, artifact_->entry.c_str()),
+             "cuModuleGetFunction");
+  // Lazy loading would load it at its first launch, which can wait for a running kernel to end,
+  // while that one waits for this launch.
+  if (api_->function_load != nullptr) check_cuda(api_->function_load(function_), "cuFuncLoad");
+  const LaunchRules& rules = artifact_->launch;
+  if (rules.dynamic_shared_bytes > device_.max_shared_bytes()) {
+    throw UserError(fmt::format(
+        "kernel `{}` needs {} bytes of shared memory per program instance; GPU {} ({}) has {}",
+        artifact_->kernel, rules.dynamic_shared_bytes, device_.ordinal(), device_.name(),
+        device_.max_shared_bytes()));
+  }
+  if (rules.dynamic_shared_bytes > 0) {
+    check_cuda(api_->function_set_attribute(function_, cuda::kFunctionMaxDynamicSharedBytes,
+                                            rules.dynamic_shared_bytes),
+               "cuFuncSetAttribute");
+  }
+  check_parameters();
+  measure();
+}
+
+void GpuKernel::check_parameters() const {
+  if (api_->function_parameter == nullptr) return;  // drivers before 12.4 can't tell
+  for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
+    const ArgumentLayout::Slot& slot = layout_.slots[i];
+    std::size_t offset = 0;
+    std::size_t size = 0;
+    const cuda::Result result = api_->function_parameter(function_, i, &offset, &size);
+    if (result == cuda::kSuccess && offset == slot.offset && size == slot.size) continue;
+    throw InternalError(
+        fmt::format("kernel `{}`: argument {} should be {} bytes at offset {}, the compiled "
+                    "kernel has {}",
+                    artifact_->kernel, i, slot.size, slot.offset,
+                    result == cuda::kSuccess ? fmt::format("{} at {}", size, offset) : "none"));
+  }
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  if (api_->function_parameter(function_, layout_.slots.size(), &offset, &size) == cuda::kSuccess) {
+    throw InternalError(fmt::format("kernel `{}` has more arguments than the {} of its artifact",
+                                    artifact_->kernel, layout_.slots.size()));
+  }
+}
+
+void GpuKernel::measure() {
+  const LaunchRules& rules = artifact_->launch;
+  if (rules.cluster_size > 1) {
+    cuda::LaunchAttribute attribute = {};
+    attribute.id = cuda::kLaunchAttributeClusterDimension;
+    attribute.value.cluster[0] = static_cast<unsigned>(rules.cluster_size);
+    attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
+    const cuda::LaunchConfig config = {
+        .grid = {static_cast<unsigned>(rules.cluster_size), 1, 1},
+        .block = {static_cast<unsigned>(rules.num_threads), 1, 1},
+        .shared_bytes = static_cast<unsigned>(rules.dynamic_shared_bytes),
+        .stream = nullptr,
+        .attributes = &attribute,
+        .num_attributes = 1};
+    int clusters = 0;
+    check_cuda(api_->max_active_clusters(&clusters, function_, &config),
+               "cuOccupancyMaxActiveClusters");
+    max_coresident_grid_ = clusters * rules.cluster_size;
+  } else {
+    int per_sm = 0;
+    check_cuda(api_->occupancy(&per_sm, function_, rules.num_threads,
+                               static_cast<std::size_t>(rules.dynamic_shared_bytes)),
+               "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    max_coresident_grid_ = per_sm * device_.num_sms();
+  }
+  if (max_coresident_grid_ > 0) return;
+  throw UserError(
+      fmt::format("kernel `{}` with {} threads and {} bytes of shared memory per program "
+                  "instance doesn't fit GPU {} ({})",
+                  artifact_->kernel, rules.num_threads, rules.dynamic_shared_bytes,
+                  device_.ordinal(), device_.name()));
+}
+
+int GpuKernel::auto_grid(std::span<const std::int64_t> extents, int limit) const {
+  return choose_grid(*artifact_, extents,
+                     limit > 0 ? std::min(limit, max_coresident_grid_) : max_coresident_grid_);
+}
+
+void GpuKernel::check_grid(std::int64_t grid, int limit) const {
+  tilewire::check_grid(*artifact_, grid,
+                       limit > 0 ? std::min(limit, max_coresident_grid_) : max_coresident_grid_);
+}
+
+void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* values,
+                       const LaunchContext& context) const {
+  void* parameters[kMaxArguments];
+  const std::size_t num_slots = layout_.slots.size();
+  for (std::size_t i = 0; i < num_slots; ++i) {
+    parameters[i] = const_cast<ArgumentValue*>(values + i);
+  }
+  if (device_comm_slot_ >= 0) {
+    parameters[device_comm_slot_] = const_cast<void*>(context.device_comm);
+  }
+  device::Lane lane;
+  if (lane_slot_ >= 0) {
+    lane = *context.lane;
+    lane.site_base = site_base_;
+    parameters[lane_slot_] = &lane;
+  }
+  const LaunchRules& rules = artifact_->launch;
+  cuda::LaunchAttribute attributes[2];
+  unsigned num_attributes = 0;
+  if (rules.cooperative && !context.exclusive) {
+    attributes[num_attributes].id = cuda::kLaunchAttributeCooperative;
+    attributes[num_attributes++].value.cooperative = 1;
+  }
+  if (rules.cluster_size > 1) {
+    attributes[num_attributes].id = cuda::kLaunchAttributeClusterDimension;
+    unsigned* cluster = attributes[num_attributes++].value.cluster;
+    cluster[0] = static_cast<unsigned>(rules.cluster_size);
+    cluster[1] = cluster[2] = 1;
+  }
+  const cuda::LaunchConfig config = {
+      .grid = {static_cast<unsigned>(grid), 1, 1},
+      .block = {static_cast<unsigned>(rules.num_threads), 1, 1},
+      .shared_bytes = static_cast<unsigned>(rules.dynamic_shared_bytes),
+      .stream = stream,
+      .attributes = attributes,
+      .num_attributes = num_attributes};
+  cuda::Result result = api_->launch(&config, function_, parameters, nullptr);
+  if (result == cuda::kErrorInvalidContext) {  // the thread's first CUDA call
+    check_cuda(api_->context_set_current(device_.context()), "cuCtxSetCurrent");
+    result = api_->launch(&config, function_, parameters, nullptr);
+  }
+  if (result != cuda::kSuccess) [[unlikely]]
+    check_cuda(result, "cuLaunchKernelEx");
+}
+
+}  // namespace tilewire

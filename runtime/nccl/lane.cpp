@@ -1,0 +1,106 @@
+#include "runtime/nccl/lane.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "compiler/support/environment.h"
+#include "compiler/support/error.h"
+#include "runtime/driver/watchdog.h"
+
+namespace tilewire {
+namespace {
+
+constexpr std::uint32_t kStopRun = 0;
+constexpr std::uint32_t kStopAbort = 2;
+
+/// No stream has this handle.
+cuda::Stream no_stream() { return reinterpret_cast<cuda::Stream>(~std::uintptr_t{0}); }
+
+std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
+
+}  // namespace
+
+LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
+  constexpr std::uint64_t kAlignment = 128;
+  LaneShape shape;
+  shape.num_slots = static_cast<std::uint32_t>(num_sms * max_ctas_per_sm);
+  const std::uint64_t inboxes = std::uint64_t{4} * shape.num_slots * lsa_size;
+  shape.phase_offset = (inboxes + kAlignment - 1) / kAlignment * kAlignment;
+  shape.num_bytes = shape.phase_offset + std::uint64_t{4} * shape.num_slots;
+  return shape;
+}
+
+Lane::Lane(const Device& device, Setup setup)
+    : device_(device),
+      setup_(std::move(setup)),
+      page_memory_(device, sizeof(device::HangPage)),
+      page_(static_cast<device::HangPage*>(page_memory_.host())),
+      event_(device),
+      settled_stream_(no_stream()) {
+  const Environment& environment = Environment::get();
+  arguments_ = {.window = setup_.window.window,
+                .local = setup_.window.local,
+                .barrier_offset = setup_.shape.barrier_offset,
+                .phase_offset = setup_.shape.phase_offset,
+                .num_slots = setup_.shape.num_slots,
+                .site_base = 0,
+                .hang = reinterpret_cast<device::HangPage*>(page_memory_.device()),
+                .report_after_ns = to_ns(environment.report_after_s),
+                .timeout_ns = to_ns(environment.timeout_s)};
+  context_ = {
+      .device_comm = setup_.device_comm.data(), .lane = &arguments_, .exclusive = setup_.exclusive};
+  Watchdog::get().watch(
+      page_, {.report_after_s = environment.report_after_s, .timeout_s = environment.timeout_s});
+}
+
+Lane::~Lane() { Watchdog::get().unwatch(page_); }
+
+void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
+                  const ArgumentValue* values) {
+  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun) [[unlikely]]
+    raise_stopped();
+  if (stream != settled_stream_) order_after_last(stream);
+  kernel.launch(grid, stream, values, context_);
+}
+
+void Lane::order_after_last(cuda::Stream stream) {
+  const Capture capture = capture_of(stream);
+  if (capture.active) {
+    if (capture.id == capture_id_ && stream != capture_stream_) chain(capture_stream_, stream);
+    capture_id_ = capture.id;
+    capture_stream_ = stream;
+    settled_stream_ = no_stream();
+    return;
+  }
+  if (has_eager_ && stream != eager_stream_) chain(eager_stream_, stream);
+  has_eager_ = true;
+  eager_stream_ = stream;
+  settled_stream_ = stream;
+}
+
+void Lane::chain(cuda::Stream from, cuda::Stream to) {
+  const ContextGuard guard(device_);
+  event_.chain(from, to);
+}
+
+void Lane::check() const {
+  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun) raise_stopped();
+}
+
+void Lane::raise_stopped() const {
+  Watchdog::get().raise_if_hung();
+  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) == kStopAbort) {
+    throw UserError("this communicator was aborted: make a new one to go on");
+  }
+  throw HangError(
+      "a wait on this lane passed its deadline (TILEWIRE_TIMEOUT); its report is not "
+      "readable yet");
+}
+
+void Lane::abort() { __atomic_store_n(&page_->stop, kStopAbort, __ATOMIC_RELEASE); }
+
+bool Lane::is_stopped() const {
+  return __atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,28 @@
+#include "runtime/nccl/window.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "compiler/support/error.h"
+
+namespace tilewire {
+
+Window::Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles)
+    : num_bytes_(num_bytes), place_(place), handles_(std::move(handles)) {}
+
+bool Window::is_reachable(int rank) const {
+  return rank >= place_.first_rank && rank < place_.first_rank + place_.lsa_size;
+}
+
+cuda::DevicePointer Window::address(int rank) const {
+  if (!is_reachable(rank)) {
+    throw UserError(
+        fmt::format("no load or store from this process reaches rank {}'s copy of the window: it "
+                    "reaches ranks {} to {}",
+                    rank, place_.first_rank, place_.first_rank + place_.lsa_size - 1));
+  }
+  return place_.flat_base + static_cast<std::uint64_t>(rank - place_.first_rank) * place_.stride;
+}
+
+}  // namespace tilewire

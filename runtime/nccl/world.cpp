@@ -1,0 +1,68 @@
+#include "runtime/nccl/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/support/error.h"
+#include "runtime/driver/watchdog.h"
+
+namespace tilewire {
+
+GpuWorld::GpuWorld(const Device& device, int rank, Target target, std::size_t device_comm_bytes)
+    : device_(device),
+      rank_(rank),
+      target_(std::move(target)),
+      device_comm_bytes_(device_comm_bytes) {}
+
+void GpuWorld::require_open(std::string_view what) const {
+  if (closed_) throw UserError(fmt::format("{}: the communicator is closed", what));
+  for (const auto& lane : lanes_) lane->check();
+}
+
+std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream stream) {
+  require_open("comm.window");
+  if (num_bytes == 0) throw UserError("comm.window: a window must have at least one element");
+  refuse_capture(stream, "making a window (comm.window)");
+  agree_on_window("comm.window: the window's size in bytes", num_bytes);
+  windows_.push_back(allocate(num_bytes));
+  // The caller's share keeps the world, and the world keeps the window.
+  return {shared_from_this(), windows_.back().get()};
+}
+
+void GpuWorld::free(const Window& window) {
+  require_open("comm.free");
+  const auto found = std::find_if(windows_.begin(), windows_.end(),
+                                  [&](const auto& owned) { return owned.get() == &window; });
+  if (found == windows_.end()) {
+    throw UserError("comm.free: this communicator has no such window (freed before?)");
+  }
+  agree_on_window("comm.free: the window's number", found - windows_.begin());
+  synchronize();
+  barrier();  // no rank's kernel still reads a peer's copy
+  windows_.erase(found);
+}
+
+int GpuWorld::grid_limit(const GpuKernel& kernel) const {
+  int limit = kernel.max_coresident_grid();
+  if (kernel.artifact().resources.waits) limit /= num_local_ranks();
+  if (kernel.takes_lane()) limit = std::min<int>(limit, lanes_[0]->num_slots());
+  return limit;
+}
+
+void GpuWorld::check() const {
+  Watchdog::get().raise_if_hung();
+  require_open("comm.check");
+}
+
+void GpuWorld::synchronize() const {
+  device_.synchronize();
+  for (const auto& lane : lanes_) lane->check();
+}
+
+void GpuWorld::abort() {
+  for (const auto& lane : lanes_) lane->abort();
+}
+
+}  // namespace tilewire

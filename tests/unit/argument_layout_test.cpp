@@ -1,0 +1,136 @@
+#include "runtime/driver/argument_layout.h"
+
+#include "compiler/support/error.h"
+#include "runtime/driver/kernel.h"
+#include "tests/catch.h"
+
+namespace tilewire {
+namespace {
+
+using Kind = ArgumentSlot::Kind;
+
+Parameter parameter(Parameter::Kind kind, DType dtype) {
+  Parameter parameter;
+  parameter.kind = kind;
+  parameter.dtype = dtype;
+  return parameter;
+}
+
+Artifact kernel_with(std::vector<ArgumentSlot> arguments) {
+  Artifact artifact;
+  artifact.kernel = "k";
+  artifact.parameters = {parameter(Parameter::Kind::kTensor, DType::kBF16),
+                         parameter(Parameter::Kind::kWindow, DType::kBF16),
+                         parameter(Parameter::Kind::kScalar, DType::kF32),
+                         parameter(Parameter::Kind::kScalar, DType::kBool),
+                         parameter(Parameter::Kind::kScalar, DType::kF64)};
+  artifact.dimensions = {"T"};
+  artifact.arguments = std::move(arguments);
+  return artifact;
+}
+
+/// What the device's compiler makes of the same parameters, in order.
+struct Reference {
+  void* tensor;
+  device::WindowHandle window;
+  float scale;
+  bool flag;
+  double factor;
+  std::int64_t extent;
+  struct alignas(8) {
+    char bytes[200];
+  } device_comm;
+  device::Lane lane;
+};
+
+}  // namespace
+
+TEST_CASE("arguments lie where a struct of them would have its fields") {
+  const Artifact artifact = kernel_with({{Kind::kTensor, 0, 0},
+                                         {Kind::kWindow, 1, 0},
+                                         {Kind::kScalar, 2, 0},
+                                         {Kind::kScalar, 3, 0},
+                                         {Kind::kScalar, 4, 0},
+                                         {Kind::kExtent, 0, 0},
+                                         {Kind::kDeviceComm, 0, 0},
+                                         {Kind::kLane, 0, 0}});
+  const ArgumentLayout layout = ArgumentLayout::of(artifact, 200);
+  const std::vector<std::size_t> offsets = {
+      offsetof(Reference, tensor),      offsetof(Reference, window), offsetof(Reference, scale),
+      offsetof(Reference, flag),        offsetof(Reference, factor), offsetof(Reference, extent),
+      offsetof(Reference, device_comm), offsetof(Reference, lane)};
+  const std::vector<std::size_t> sizes = {8, 24, 4, 1, 8, 8, 200, sizeof(device::Lane)};
+  REQUIRE(layout.slots.size() == offsets.size());
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    CAPTURE(i);
+    CHECK(layout.slots[i].offset == offsets[i]);
+    CHECK(layout.slots[i].size == sizes[i]);
+  }
+  CHECK(layout.num_bytes == sizeof(Reference));
+}
+
+TEST_CASE("small scalars pack as in a struct") {
+  const Artifact artifact = kernel_with(
+      {{Kind::kScalar, 3, 0}, {Kind::kScalar, 3, 0}, {Kind::kScalar, 2, 0}, {Kind::kStride, 0, 1}});
+  const ArgumentLayout layout = ArgumentLayout::of(artifact, 0);
+  CHECK(layout.slots[1].offset == 1);
+  CHECK(layout.slots[2].offset == 4);
+  CHECK(layout.slots[3].offset == 8);
+  CHECK(layout.num_bytes == 16);
+}
+
+TEST_CASE("an argument's value begins where its union does") {
+  ArgumentValue value;
+  CHECK(static_cast<void*>(&value.pointer) == static_cast<void*>(&value));
+  CHECK(static_cast<void*>(&value.window) == static_cast<void*>(&value));
+  CHECK(static_cast<void*>(&value.scalar) == static_cast<void*>(&value));
+  CHECK(static_cast<void*>(&value.integer) == static_cast<void*>(&value));
+}
+
+TEST_CASE("a kernel that takes a device communicator needs a world with one") {
+  const Artifact artifact = kernel_with({{Kind::kDeviceComm, 0, 0}});
+  CHECK_THROWS_WITH(ArgumentLayout::of(artifact, 0),
+                    "kernel `k` takes a device communicator, but it is loaded for a world without "
+                    "one");
+  CHECK_THROWS_AS(ArgumentLayout::of(kernel_with({{Kind::kTensor, 9, 0}}), 0), InternalError);
+}
+
+TEST_CASE("tw.auto takes what fits and what is useful") {
+  Artifact artifact;
+  artifact.kernel = "k";
+  const std::vector<std::int64_t> extents = {7, 5000, 0};
+  SECTION("no bound: all that fit") { CHECK(choose_grid(artifact, extents, 264) == 264); }
+  SECTION("fewer rows than program instances") {
+    artifact.launch.useful_grid_dimensions = {0};
+    CHECK(choose_grid(artifact, extents, 264) == 7);
+  }
+  SECTION("several loops: the longest counts") {
+    artifact.launch.useful_grid_dimensions = {0, 1};
+    CHECK(choose_grid(artifact, extents, 264) == 264);
+    CHECK(choose_grid(artifact, extents, 100000) == 5000);
+  }
+  SECTION("an empty array still gets one") {
+    artifact.launch.useful_grid_dimensions = {2};
+    CHECK(choose_grid(artifact, extents, 264) == 1);
+  }
+  SECTION("a dimension that there is not") {
+    artifact.launch.useful_grid_dimensions = {3};
+    CHECK_THROWS_AS(choose_grid(artifact, extents, 264), InternalError);
+  }
+}
+
+TEST_CASE("a grid that can't be resident is refused for kernels that wait") {
+  Artifact artifact;
+  artifact.kernel = "k";
+  CHECK_NOTHROW(check_grid(artifact, 100000, 264));
+  artifact.resources.waits = true;
+  CHECK_NOTHROW(check_grid(artifact, 264, 264));
+  CHECK_THROWS_WITH(check_grid(artifact, 265, 264),
+                    "kernel `k`: a grid of 265 can't be resident at once, and its program "
+                    "instances wait for others: the largest that fits this GPU is 264; use tw.auto "
+                    "or a grid of at most 264");
+  CHECK_THROWS_AS(check_grid(artifact, 0, 264), UserError);
+  CHECK_THROWS_AS(check_grid(artifact, std::int64_t{1} << 31, 264), UserError);
+}
+
+}  // namespace tilewire
