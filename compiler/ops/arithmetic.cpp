@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -30,12 +31,14 @@ std::vector<Type> infer_bits(const OpCall& call) {
 }
 
 OpInfo binary_op(std::string_view name, std::string_view summary,
-                 std::vector<Type> (*infer)(const OpCall&)) {
+                 std::vector<Type> (*infer)(const OpCall&),
+                 void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 2;
   op.infer = infer;
+  op.emit_cpu = emit_cpu;
   return op;
 }
 
@@ -43,19 +46,28 @@ OpInfo binary_op(std::string_view name, std::string_view summary,
 
 std::vector<OpInfo> arithmetic_ops() {
   return {
-      binary_op("add", "`a + b`, element by element.", infer_arithmetic),
-      binary_op("sub", "`a - b`, element by element.", infer_arithmetic),
-      binary_op("mul", "`a * b`, element by element.", infer_arithmetic),
-      binary_op("div", "`a / b` of floats, element by element.", infer_divide),
+      binary_op("add", "`a + b`, element by element.", infer_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::add>),
+      binary_op("sub", "`a - b`, element by element.", infer_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::sub>),
+      binary_op("mul", "`a * b`, element by element.", infer_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::mul>),
+      binary_op("div", "`a / b` of floats, element by element.", infer_divide,
+                emit_cpu_binary<&ScalarEmitter::div>),
       binary_op("floordiv", "`a // b`, rounded down as in Python; an integer by 0 gives 0.",
-                infer_arithmetic),
+                infer_arithmetic, emit_cpu_binary<&ScalarEmitter::floor_div>),
       binary_op("mod", "`a % b`, with the sign of b as in Python; an integer by 0 gives 0.",
-                infer_arithmetic),
-      binary_op("minimum", "The smaller of two, element by element; NaN wins.", infer_arithmetic),
-      binary_op("maximum", "The larger of two, element by element; NaN wins.", infer_arithmetic),
-      binary_op("and", "Bitwise, or logical for bool.", infer_bits),
-      binary_op("or", "Bitwise, or logical for bool.", infer_bits),
-      binary_op("xor", "Bitwise, or logical for bool.", infer_bits),
+                infer_arithmetic, emit_cpu_binary<&ScalarEmitter::mod>),
+      binary_op("minimum", "The smaller of two, element by element; NaN wins.", infer_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::minimum>),
+      binary_op("maximum", "The larger of two, element by element; NaN wins.", infer_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::maximum>),
+      binary_op("and", "Bitwise, or logical for bool.", infer_bits,
+                emit_cpu_binary<&ScalarEmitter::bit_and>),
+      binary_op("or", "Bitwise, or logical for bool.", infer_bits,
+                emit_cpu_binary<&ScalarEmitter::bit_or>),
+      binary_op("xor", "Bitwise, or logical for bool.", infer_bits,
+                emit_cpu_binary<&ScalarEmitter::bit_xor>),
   };
 }
 

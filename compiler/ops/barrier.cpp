@@ -1,3 +1,4 @@
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -20,6 +21,11 @@ Resources needs_barrier(const Statement&) {
   Resources resources;
   resources.lane = resources.world_barrier = resources.waits = resources.two_sided = true;
   return resources;
+}
+
+void emit_cpu_lsa_barrier(const Statement& statement, CpuEmitter& emitter) {
+  const CpuScalar site = emitter.scalars().integer(statement.integer("site"), DType::kU32);
+  emitter.call_runtime("tilewire_lsa_barrier", {&site, 1});
 }
 
 OpInfo barrier_op() {
@@ -46,6 +52,7 @@ OpInfo lsa_barrier_op() {
   op.effect = Effect::kSynchronises;
   op.stage = Stage::kLowered;
   op.infer = infer_lsa_barrier;
+  op.emit_cpu = emit_cpu_lsa_barrier;
   op.resources = needs_barrier;
   return op;
 }

@@ -1,3 +1,4 @@
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -6,6 +7,12 @@ namespace {
 
 std::vector<Type> infer_cast(const OpCall& call) {
   return {infer_elementwise(call).with_dtype(dtype_attribute(call, "dtype"))};
+}
+
+/// The emitter casts to the result's dtype by itself.
+void emit_cpu_cast(const Statement& statement, CpuEmitter& emitter) {
+  emitter.elementwise(
+      statement, [](ScalarEmitter&, std::span<const CpuScalar> operands) { return operands[0]; });
 }
 
 }  // namespace
@@ -19,6 +26,7 @@ OpInfo cast_op() {
   op.min_operands = op.max_operands = 1;
   op.attributes = {{"dtype", AttributeSpec::Kind::kDType, true, "of the result"}};
   op.infer = infer_cast;
+  op.emit_cpu = emit_cpu_cast;
   return op;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -14,12 +15,21 @@ std::vector<Type> infer_comparison(const OpCall& call) {
   return {type.with_dtype(DType::kBool)};
 }
 
-OpInfo comparison_op(std::string_view name, std::string_view summary) {
+template <Comparison kComparison>
+void emit_cpu_comparison(const Statement& statement, CpuEmitter& emitter) {
+  emitter.elementwise(statement, [](ScalarEmitter& scalars, std::span<const CpuScalar> operands) {
+    return scalars.compare(kComparison, operands[0], operands[1]);
+  });
+}
+
+OpInfo comparison_op(std::string_view name, std::string_view summary,
+                     void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 2;
   op.infer = infer_comparison;
+  op.emit_cpu = emit_cpu;
   return op;
 }
 
@@ -27,12 +37,15 @@ OpInfo comparison_op(std::string_view name, std::string_view summary) {
 
 std::vector<OpInfo> comparison_ops() {
   return {
-      comparison_op("eq", "`a == b`; false where one is NaN."),
-      comparison_op("ne", "`a != b`; true where one is NaN."),
-      comparison_op("lt", "`a < b`; false where one is NaN."),
-      comparison_op("le", "`a <= b`; false where one is NaN."),
-      comparison_op("gt", "`a > b`; false where one is NaN."),
-      comparison_op("ge", "`a >= b`; false where one is NaN."),
+      comparison_op("eq", "`a == b`; false where one is NaN.",
+                    emit_cpu_comparison<Comparison::kEq>),
+      comparison_op("ne", "`a != b`; true where one is NaN.", emit_cpu_comparison<Comparison::kNe>),
+      comparison_op("lt", "`a < b`; false where one is NaN.", emit_cpu_comparison<Comparison::kLt>),
+      comparison_op("le", "`a <= b`; false where one is NaN.",
+                    emit_cpu_comparison<Comparison::kLe>),
+      comparison_op("gt", "`a > b`; false where one is NaN.", emit_cpu_comparison<Comparison::kGt>),
+      comparison_op("ge", "`a >= b`; false where one is NaN.",
+                    emit_cpu_comparison<Comparison::kGe>),
   };
 }
 

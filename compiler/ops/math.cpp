@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -34,12 +35,14 @@ std::vector<Type> infer_not(const OpCall& call) {
 }
 
 OpInfo unary_op(std::string_view name, std::string_view summary,
-                std::vector<Type> (*infer)(const OpCall&)) {
+                std::vector<Type> (*infer)(const OpCall&),
+                void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 1;
   op.infer = infer;
+  op.emit_cpu = emit_cpu;
   return op;
 }
 
@@ -47,20 +50,26 @@ OpInfo unary_op(std::string_view name, std::string_view summary,
 
 std::vector<OpInfo> math_ops() {
   return {
-      unary_op("neg", "`-x`.", infer_signed),
-      unary_op("not", "Logical for bool, bitwise for integers.", infer_not),
-      unary_op("abs", "The absolute value.", infer_signed),
-      unary_op("floor", "The largest integer not above x, as a float.", infer_float),
-      unary_op("ceil", "The smallest integer not below x, as a float.", infer_float),
-      unary_op("exp", "e to the power x.", infer_float),
-      unary_op("exp2", "2 to the power x.", infer_float),
-      unary_op("log", "The natural logarithm.", infer_float),
-      unary_op("log2", "The logarithm to base 2.", infer_float),
-      unary_op("sqrt", "The square root.", infer_float),
-      unary_op("rsqrt", "1 / sqrt(x).", infer_float),
-      unary_op("tanh", "The hyperbolic tangent.", infer_float),
-      unary_op("erf", "The error function.", infer_float),
-      unary_op("sigmoid", "1 / (1 + exp(-x)).", infer_float),
+      unary_op("neg", "`-x`.", infer_signed, emit_cpu_unary<&ScalarEmitter::neg>),
+      unary_op("not", "Logical for bool, bitwise for integers.", infer_not,
+               emit_cpu_unary<&ScalarEmitter::bit_not>),
+      unary_op("abs", "The absolute value.", infer_signed, emit_cpu_unary<&ScalarEmitter::abs>),
+      unary_op("floor", "The largest integer not above x, as a float.", infer_float,
+               emit_cpu_unary<&ScalarEmitter::floor>),
+      unary_op("ceil", "The smallest integer not below x, as a float.", infer_float,
+               emit_cpu_unary<&ScalarEmitter::ceil>),
+      unary_op("exp", "e to the power x.", infer_float, emit_cpu_unary<&ScalarEmitter::exp>),
+      unary_op("exp2", "2 to the power x.", infer_float, emit_cpu_unary<&ScalarEmitter::exp2>),
+      unary_op("log", "The natural logarithm.", infer_float, emit_cpu_unary<&ScalarEmitter::log>),
+      unary_op("log2", "The logarithm to base 2.", infer_float,
+               emit_cpu_unary<&ScalarEmitter::log2>),
+      unary_op("sqrt", "The square root.", infer_float, emit_cpu_unary<&ScalarEmitter::sqrt>),
+      unary_op("rsqrt", "1 / sqrt(x).", infer_float, emit_cpu_unary<&ScalarEmitter::rsqrt>),
+      unary_op("tanh", "The hyperbolic tangent.", infer_float,
+               emit_cpu_unary<&ScalarEmitter::tanh>),
+      unary_op("erf", "The error function.", infer_float, emit_cpu_unary<&ScalarEmitter::erf>),
+      unary_op("sigmoid", "1 / (1 + exp(-x)).", infer_float,
+               emit_cpu_unary<&ScalarEmitter::sigmoid>),
   };
 }
 

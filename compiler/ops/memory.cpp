@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/support/error.h"
@@ -107,6 +108,14 @@ std::vector<Type> infer_tile_store(const OpCall& call) {
   return {};
 }
 
+void emit_cpu_tile_load(const Statement& statement, CpuEmitter& emitter) {
+  emitter.load(statement, TileAccess::of(statement));
+}
+
+void emit_cpu_tile_store(const Statement& statement, CpuEmitter& emitter) {
+  emitter.store(statement, TileAccess::of(statement));
+}
+
 OpInfo load_op() {
   OpInfo op;
   op.name = "load";
@@ -158,6 +167,7 @@ OpInfo tile_load_op() {
   op.effect = Effect::kReads;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_load;
+  op.emit_cpu = emit_cpu_tile_load;
   return op;
 }
 
@@ -172,6 +182,7 @@ OpInfo tile_store_op() {
   op.effect = Effect::kWrites;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_store;
+  op.emit_cpu = emit_cpu_tile_store;
   return op;
 }
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -41,14 +44,53 @@ std::vector<Type> infer_extremum(const OpCall& call) {
   return {without_axis(call, dtype)};
 }
 
+std::optional<std::int64_t> axis_of(const Statement& statement) {
+  if (!statement.has("axis")) return std::nullopt;
+  return statement.integer("axis");
+}
+
+void emit_cpu_sum(const Statement& statement, CpuEmitter& emitter) {
+  const DType dtype = statement.result()->type.dtype;
+  ScalarEmitter& scalars = emitter.scalars();
+  emitter.reduce(statement, axis_of(statement),
+                 is_float(dtype) ? scalars.number(0.0, dtype) : scalars.integer(0, dtype),
+                 [](ScalarEmitter& s, CpuScalar sum, CpuScalar x) { return s.accumulate(sum, x); });
+}
+
+/// The value below (sign -1) or above (sign 1) all others of the dtype.
+CpuScalar end_of_range(ScalarEmitter& scalars, DType dtype, int sign) {
+  if (is_float(dtype)) {
+    return scalars.number(sign * std::numeric_limits<double>::infinity(), dtype);
+  }
+  const int num_bits = 8 * num_bytes(dtype);
+  if (!is_signed(dtype)) return scalars.integer(sign < 0 ? 0 : -1, dtype);
+  const auto smallest =
+      static_cast<std::int64_t>(~std::uint64_t{0} << static_cast<unsigned>(num_bits - 1));
+  return scalars.integer(sign < 0 ? smallest : ~smallest, dtype);
+}
+
+void emit_cpu_max(const Statement& statement, CpuEmitter& emitter) {
+  emitter.reduce(statement, axis_of(statement),
+                 end_of_range(emitter.scalars(), statement.result()->type.dtype, -1),
+                 [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.maximum(a, x); });
+}
+
+void emit_cpu_min(const Statement& statement, CpuEmitter& emitter) {
+  emitter.reduce(statement, axis_of(statement),
+                 end_of_range(emitter.scalars(), statement.result()->type.dtype, 1),
+                 [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.minimum(a, x); });
+}
+
 OpInfo reduce_op(std::string_view name, std::string_view summary,
-                 std::vector<Type> (*infer)(const OpCall&)) {
+                 std::vector<Type> (*infer)(const OpCall&),
+                 void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 1;
   op.attributes = {{"axis", AttributeSpec::Kind::kInteger, false, "from 0; absent: all of them"}};
   op.infer = infer;
+  op.emit_cpu = emit_cpu;
   return op;
 }
 
@@ -59,9 +101,9 @@ std::vector<OpInfo> reduce_ops() {
       reduce_op("sum",
                 "The sum: of f64 in f64, of other floats in f32, of bool and narrow integers in 32 "
                 "bits.",
-                infer_sum),
-      reduce_op("max", "The largest element; NaN wins.", infer_extremum),
-      reduce_op("min", "The smallest element; NaN wins.", infer_extremum),
+                infer_sum, emit_cpu_sum),
+      reduce_op("max", "The largest element; NaN wins.", infer_extremum, emit_cpu_max),
+      reduce_op("min", "The smallest element; NaN wins.", infer_extremum, emit_cpu_min),
   };
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -30,6 +31,39 @@ std::vector<Type> infer_rank(const OpCall& call) {
   return {Type::scalar(kIndex)};
 }
 
+void emit_cpu_constant(const Statement& statement, CpuEmitter& emitter) {
+  const DType dtype = statement.dtype("dtype");
+  const Attribute& value = statement.attributes.find("value")->second;
+  ScalarEmitter& scalars = emitter.scalars();
+  if (is_float(dtype)) {
+    emitter.define(statement.result(), scalars.number(std::get<double>(value), dtype));
+  } else {
+    const std::int64_t integer =
+        dtype == DType::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
+    emitter.define(statement.result(), scalars.integer(integer, dtype));
+  }
+}
+
+void emit_cpu_program_id(const Statement& statement, CpuEmitter& emitter) {
+  emitter.define(statement.result(),
+                 emitter.program_id(static_cast<int>(statement.integer("axis"))));
+}
+
+void emit_cpu_num_programs(const Statement& statement, CpuEmitter& emitter) {
+  emitter.define(statement.result(),
+                 emitter.num_programs(static_cast<int>(statement.integer("axis"))));
+}
+
+/// LSA teams are consecutive ranks of the world.
+void emit_cpu_rank(const Statement& statement, CpuEmitter& emitter) {
+  CpuScalar rank = emitter.rank();
+  if (statement.text("team") == "lsa") {
+    ScalarEmitter& scalars = emitter.scalars();
+    rank = scalars.mod(rank, scalars.integer(emitter.program().lsa_size));
+  }
+  emitter.define(statement.result(), rank);
+}
+
 // A constant's value may be of any type: `infer_constant` checks it against the dtype.
 OpInfo constant_op() {
   OpInfo op;
@@ -38,15 +72,18 @@ OpInfo constant_op() {
   op.attributes = {{"value", AttributeSpec::Kind::kAny, true, "the number, as the dtype stores it"},
                    {"dtype", AttributeSpec::Kind::kDType, true, "its dtype"}};
   op.infer = infer_constant;
+  op.emit_cpu = emit_cpu_constant;
   return op;
 }
 
-OpInfo grid_op(std::string_view name, std::string_view summary) {
+OpInfo grid_op(std::string_view name, std::string_view summary,
+               void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
   op.attributes = {{"axis", AttributeSpec::Kind::kInteger, true, "0 to 2"}};
   op.infer = infer_grid_axis;
+  op.emit_cpu = emit_cpu;
   return op;
 }
 
@@ -56,6 +93,7 @@ OpInfo rank_op() {
   op.summary = "This rank's number in a team.";
   op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`world` or `lsa`"}};
   op.infer = infer_rank;
+  op.emit_cpu = emit_cpu_rank;
   return op;
 }
 
@@ -63,8 +101,10 @@ OpInfo rank_op() {
 
 std::vector<OpInfo> scalar_ops() {
   return {constant_op(),
-          grid_op("program_id", "The number of this program instance along an axis of the grid."),
-          grid_op("num_programs", "How many program instances run along an axis of the grid."),
+          grid_op("program_id", "The number of this program instance along an axis of the grid.",
+                  emit_cpu_program_id),
+          grid_op("num_programs", "How many program instances run along an axis of the grid.",
+                  emit_cpu_num_programs),
           rank_op()};
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -20,6 +21,12 @@ std::vector<Type> infer_select(const OpCall& call) {
   return {condition.with_dtype(chosen.dtype)};
 }
 
+void emit_cpu_select(const Statement& statement, CpuEmitter& emitter) {
+  emitter.elementwise(statement, [](ScalarEmitter& scalars, std::span<const CpuScalar> operands) {
+    return scalars.select(operands[0], operands[1], operands[2]);
+  });
+}
+
 }  // namespace
 
 OpInfo select_op() {
@@ -28,6 +35,7 @@ OpInfo select_op() {
   op.summary = "`where(condition, a, b)`: a where the condition holds, else b.";
   op.min_operands = op.max_operands = 3;
   op.infer = infer_select;
+  op.emit_cpu = emit_cpu_select;
   return op;
 }
 

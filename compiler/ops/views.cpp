@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/codegen/cpu/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/memory.h"
@@ -74,6 +75,16 @@ std::vector<Type> infer_address(const OpCall& call) {
   return {Type::pointer(view.dtype)};
 }
 
+void emit_cpu_stride(const Statement& statement, CpuEmitter& emitter) {
+  emitter.define(statement.result(),
+                 emitter.stride(statement.operands[0], statement.integer("dimension")));
+}
+
+void emit_cpu_address(const Statement& statement, CpuEmitter& emitter) {
+  const Value* rank = statement.flag("peer") ? statement.operands[1] : nullptr;
+  emitter.define_address(statement, statement.operands[0], rank, statement.operands.back());
+}
+
 OpInfo at_op() {
   OpInfo op;
   op.name = "at";
@@ -118,6 +129,7 @@ OpInfo stride_op() {
   op.attributes = {{"dimension", AttributeSpec::Kind::kInteger, true, "of the parameter, from 0"}};
   op.stage = Stage::kLowered;
   op.infer = infer_dimension_of_view;
+  op.emit_cpu = emit_cpu_stride;
   return op;
 }
 
@@ -130,6 +142,7 @@ OpInfo address_op() {
   op.attributes = {{"peer", AttributeSpec::Kind::kBool, false, "a rank stands before the offset"}};
   op.stage = Stage::kLowered;
   op.infer = infer_address;
+  op.emit_cpu = emit_cpu_address;
   return op;
 }
 
