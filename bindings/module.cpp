@@ -1,6 +1,12 @@
 #include <pybind11/pybind11.h>
 
+#include "bindings/bindings.h"
+
 PYBIND11_MODULE(_tilewire, module) {
   module.doc() = "The C++ side of tilewire.";
   module.attr("__version__") = TILEWIRE_VERSION;
+  tilewire::bindings::bind_errors(module);
+  tilewire::bindings::bind_types(module);
+  tilewire::bindings::bind_program(module);
+  tilewire::bindings::bind_builder(module);
 }

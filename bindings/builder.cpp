@@ -1,0 +1,152 @@
+#include "compiler/frontend/builder.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "bindings/casters.h"
+#include "compiler/support/error.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+/// Values belong to the program under construction, so this keeps the program alive after
+/// `finish` for as long as Python holds the builder, which every value of its keeps alive.
+struct PythonBuilder : Builder {
+  using Builder::Builder;
+  ProgramPtr finished;
+
+  ProgramPtr finish_shared() {
+    finished = std::make_shared<Program>(finish());
+    return finished;
+  }
+};
+
+using Class = py::class_<PythonBuilder>;
+constexpr auto kReference = py::return_value_policy::reference_internal;
+
+Iterate iterate_from_name(const std::string& name) {
+  for (Iterate each :
+       {Iterate::kRange, Iterate::kPersistent, Iterate::kRanks, Iterate::kPeers}) {
+    if (name == name_of(each)) return each;
+  }
+  throw UserError("there is no loop of the kind '" + name + "'");
+}
+
+void bind_signature(Class& builder) {
+  builder
+      .def(py::init<std::string, std::string, const Target&>(), py::arg("name"),
+           py::arg("source_file"), py::arg("target"))
+      .def("set_location", py::overload_cast<int, int>(&Builder::set_location), py::arg("line"),
+           py::arg("column"))
+      .def("name", &Builder::name, kReference, py::arg("value"), py::arg("user_name"))
+      .def("tensor", &Builder::tensor, kReference, py::arg("name"), py::arg("dtype"),
+           py::arg("shape"))
+      .def("window", &Builder::window, kReference, py::arg("name"), py::arg("dtype"),
+           py::arg("shape"))
+      .def("scalar", &Builder::scalar, kReference, py::arg("name"), py::arg("dtype"))
+      .def("dimension", &Builder::dimension, kReference, py::arg("name"))
+      .def("constant_parameter", &Builder::constant_parameter, py::arg("name"), py::arg("value"))
+      .def("world_size", &Builder::world_size)
+      .def("lsa_size", &Builder::lsa_size)
+      .def("finish", &PythonBuilder::finish_shared);
+}
+
+void bind_scalars_and_memory(Class& builder) {
+  builder
+      .def("constant", &Builder::constant, kReference, py::arg("literal"), py::arg("dtype"))
+      .def("program_id", &Builder::program_id, kReference, py::arg("axis") = 0)
+      .def("num_programs", &Builder::num_programs, kReference, py::arg("axis") = 0)
+      .def("rank", &Builder::rank, kReference, py::arg("team") = "world")
+      .def("cdiv", &Builder::cdiv, kReference, py::arg("a"), py::arg("b"))
+      .def("at", &Builder::at, kReference, py::arg("window"), py::arg("rank"),
+           py::arg("team") = "")
+      .def("slice", &Builder::slice, kReference, py::arg("view"), py::arg("indices"))
+      .def("extent", &Builder::extent, kReference, py::arg("view"), py::arg("dimension"))
+      .def("load", &Builder::load, kReference, py::arg("view"), py::arg("other") = std::nullopt,
+           py::arg("where") = nullptr)
+      .def("store", &Builder::store, py::arg("view"), py::arg("value"),
+           py::arg("where") = nullptr)
+      .def("barrier", &Builder::barrier, py::arg("team") = "world",
+           py::arg("scope") = "instance", py::arg("order") = "acq_rel");
+}
+
+void bind_tiles(Class& builder) {
+  builder
+      .def("full", &Builder::full, kReference, py::arg("shape"), py::arg("value"),
+           py::arg("dtype"))
+      .def("zeros", &Builder::zeros, kReference, py::arg("shape"), py::arg("dtype"))
+      .def("arange", &Builder::arange, kReference, py::arg("start"), py::arg("stop"))
+      .def("cast", &Builder::cast, kReference, py::arg("value"), py::arg("dtype"))
+      .def("broadcast", &Builder::broadcast, kReference, py::arg("value"), py::arg("shape"))
+      .def("reshape", &Builder::reshape, kReference, py::arg("tile"), py::arg("shape"))
+      .def("extract", &Builder::extract, kReference, py::arg("tile"), py::arg("indices"))
+      .def("reduce", &Builder::reduce, kReference, py::arg("op"), py::arg("tile"),
+           py::arg("axis") = std::nullopt)
+      .def("unary", &Builder::unary, kReference, py::arg("op"), py::arg("value"))
+      .def("binary", &Builder::binary, kReference, py::arg("op"), py::arg("a"), py::arg("b"))
+      .def("where", &Builder::where, kReference, py::arg("condition"), py::arg("a"),
+           py::arg("b"));
+}
+
+void bind_control_flow(Class& builder) {
+  builder
+      .def(
+          "begin_for",
+          [](PythonBuilder& self, const std::string& iterate, const Operand& lower,
+             const Operand& upper, const Operand& step, const std::vector<Operand>& initial) {
+            const Builder::Loop loop =
+                self.begin_for(iterate_from_name(iterate), lower, upper, step, initial);
+            py::object owner = py::cast(&self);
+            return py::make_tuple(py::cast(loop.index, kReference, owner),
+                                  py::cast(loop.carried, kReference, owner));
+          },
+          py::arg("iterate"), py::arg("lower"), py::arg("upper"), py::arg("step"),
+          py::arg("initial"), "Opens a loop; returns its index and the carried values.")
+      .def("end_for", &Builder::end_for, kReference, py::arg("yielded"))
+      .def("begin_if", &Builder::begin_if, py::arg("condition"))
+      .def("begin_else", &Builder::begin_else, py::arg("then_values"))
+      .def("end_if", &Builder::end_if, kReference, py::arg("else_values"))
+      .def("return_", &Builder::return_)
+      .def(
+          "emit",
+          [](PythonBuilder& self, const std::string& op, const Values& operands,
+             const Attributes& attributes) {
+            const Statement* statement = self.emit(op, operands, attributes);
+            return py::cast(statement->results, kReference, py::cast(&self));
+          },
+          py::arg("op"), py::arg("operands"), py::arg("attributes") = Attributes{},
+          "Any op of the table, exactly as given; returns its results.");
+}
+
+}  // namespace
+
+void bind_builder(py::module_& module) {
+  py::class_<Value, std::unique_ptr<Value, py::nodelete>>(module, "Value",
+                                                          "An SSA value under construction.")
+      .def_readonly("type", &Value::type)
+      .def_readonly("name", &Value::name)
+      .def("__repr__", [](const Value& self) {
+        return "<" + (self.name.empty() ? std::string("value") : self.name) + ": " +
+               self.type.to_string() + ">";
+      });
+  py::class_<Index>(module, "Index", "One index inside `view[…]`.")
+      .def_static("at", &Index::at, py::arg("index"))
+      .def_static("all", &Index::all)
+      .def_static("ds", &Index::ds, py::arg("start"), py::arg("size"))
+      .def_static("range", &Index::range, py::arg("lower"), py::arg("upper"));
+  Class builder(module, "Builder",
+                "Makes IR by the rules of the language; the C++ class of the same name.");
+  bind_signature(builder);
+  bind_scalars_and_memory(builder);
+  bind_tiles(builder);
+  bind_control_flow(builder);
+}
+
+}  // namespace tilewire::bindings

@@ -1,0 +1,59 @@
+"""A kernel function and a specialisation become a Program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tilewire._tilewire import Builder, Dimension, DType, Program, Target
+from tilewire.frontend.signature import Parameter, Signature, Specialisation
+from tilewire.frontend.source import Source
+from tilewire.frontend.statements import Statements
+
+
+def build_program(
+    function: Callable[..., Any],
+    source: Source,
+    signature: Signature,
+    specialisation: Specialisation,
+    target: Target,
+) -> Program:
+    """IR for these dtypes, constants and this target; UserError at the line that is wrong."""
+    builder = Builder(function.__name__, source.file, target)
+    builder.set_location(source.line(source.function), source.column(source.function))
+    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    visitor = Statements(builder, source, target, names)
+    constants = dict(specialisation.constants)
+    for name, value in specialisation.constants:
+        builder.constant_parameter(name, value)
+        visitor.bind(name, value)
+    arrays = {name: (dtype, rank) for name, dtype, rank in specialisation.arrays}
+    dimensions: dict[str, None] = {}
+    for parameter in signature.positional:
+        if parameter.is_array:
+            dtype, rank = arrays[parameter.name]
+            named = parameter.dimension_names(rank)
+            shape = [_dimension(each, constants) for each in named]
+            method = builder.window if _kind(parameter) == "window" else builder.tensor
+            visitor.bind(parameter.name, method(parameter.name, dtype, shape))
+            dimensions.update(
+                {each: None for each in named if isinstance(each, str) and each not in constants}
+            )
+        else:
+            assert isinstance(parameter.annotation, DType)
+            visitor.bind(parameter.name, builder.scalar(parameter.name, parameter.annotation))
+    for name in dimensions:
+        if name not in visitor.scope.names:
+            visitor.bind(name, builder.dimension(name))
+    visitor.run(source.function.body)
+    return builder.finish()
+
+
+def _kind(parameter: Parameter) -> str:
+    return parameter.annotation.kind  # type: ignore[union-attr]
+
+
+def _dimension(dimension: str | int, constants: dict[str, Any]) -> Dimension:
+    value = constants.get(dimension, dimension) if isinstance(dimension, str) else dimension
+    return Dimension(value)

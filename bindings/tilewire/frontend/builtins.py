@@ -1,0 +1,33 @@
+"""All functions of `tw` for kernels: those with code of their own, and the table's others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewire._tilewire import Value, op_table
+from tilewire.frontend import builtins_control as builtins_control
+from tilewire.frontend import builtins_tiles as builtins_tiles
+from tilewire.frontend.registry import BUILTINS, Builtin, Call
+from tilewire.frontend.values import is_number
+
+
+def _elementwise(name: str, operands: int, summary: str) -> None:
+    def unary(call: Call, x: Any) -> Value:
+        return call.build("unary", name, x)
+
+    def binary(call: Call, a: Any, b: Any) -> Any:
+        if is_number(a) and is_number(b) and name in ("minimum", "maximum"):
+            return min(a, b) if name == "minimum" else max(a, b)
+        return call.build("binary", name, a, b)
+
+    BUILTINS[name] = Builtin(name, unary if operands == 1 else binary, summary)
+
+
+# Element-wise ops need no code of their own: the table has their names and operands.
+for _info in op_table():
+    _plain = not _info.attributes and _info.effect == "pure" and _info.stage == "any"
+    if _plain and _info.min_operands == _info.max_operands and _info.max_operands in (1, 2):
+        if _info.name not in BUILTINS:
+            _elementwise(_info.name, _info.max_operands, _info.summary)
+
+BUILTINS_OF_PYTHON = {range: BUILTINS["range"]}

@@ -1,0 +1,114 @@
+"""Loops, program ids, ranks and barriers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewire._tilewire import Value
+from tilewire.frontend.registry import TEAMS, Call, builtin
+from tilewire.frontend.values import LoopRange, Unroll, describe, is_static
+
+
+@builtin
+def range_(call: Call, start: Any, stop: Any = None, step: Any = 1) -> LoopRange:
+    """As Python's, in a `for`: a loop in the kernel, not unrolled."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if is_static(step) and (not isinstance(step, int) or step <= 0):
+        call.fail(f"the step must be a positive integer, found {describe(step)}")
+    return LoopRange("range", first, last, step, "range(…)")
+
+
+@builtin
+def persistent(call: Call, count: Any, *, schedule: Any = "static") -> LoopRange:
+    """The indices below `count` that belong to this program instance: id, id + n, …"""
+    if schedule != "static":
+        call.fail(f'there is only schedule="static" yet, found {describe(schedule)}')
+    return LoopRange("persistent", 0, count, 1, "tw.persistent(…)")
+
+
+@builtin
+def ranks(call: Call, *, team: Any = "world") -> LoopRange:
+    """All ranks of the world in rank order; unrolled up to 8."""
+    _require_world(call, team)
+    return LoopRange("ranks", 0, call.builder.world_size(), 1, "tw.ranks()")
+
+
+@builtin
+def peers(call: Call, *, team: Any = "world") -> LoopRange:
+    """All ranks of the world but this one, in rank order; unrolled up to 8."""
+    _require_world(call, team)
+    return LoopRange("peers", 0, call.builder.world_size(), 1, "tw.peers()")
+
+
+def _require_world(call: Call, team: Any) -> None:
+    all_reach = call.builder.lsa_size() == call.builder.world_size()
+    if team != "world" and not (team == "lsa" and all_reach):
+        call.fail(f"there is only team=tw.world yet, found {describe(team)}")
+
+
+@builtin
+def unroll(call: Call, start: Any, stop: Any = None, step: Any = 1) -> Unroll:
+    """Repeats a `for`'s body at compile time, for the items of a tuple or for a range of ints."""
+    if isinstance(start, LoopRange) and stop is None:
+        if start.iterate != "range":
+            call.fail(f"takes a tuple, a range or integers, found {describe(start)}")
+        start, stop, step = start.lower, start.upper, start.step
+    if isinstance(start, tuple) and stop is None:
+        return Unroll(start)
+    first, last = (0, start) if stop is None else (start, stop)
+    bounds = [call.static_int(each, "a bound") for each in (first, last, step)]
+    if bounds[2] == 0:
+        call.fail("the step is 0")
+    return Unroll(tuple(range(*bounds)))
+
+
+@builtin
+def program_id(call: Call, axis: Any = 0) -> Value:
+    """The number of this program instance along an axis of the grid."""
+    return call.build("program_id", call.static_int(axis, "axis"))
+
+
+@builtin
+def num_programs(call: Call, axis: Any = 0) -> Value:
+    """How many program instances there are along an axis of the grid."""
+    return call.build("num_programs", call.static_int(axis, "axis"))
+
+
+@builtin
+def cdiv(call: Call, a: Any, b: Any) -> Any:
+    """`a / b`, rounded up."""
+    if isinstance(a, int) and isinstance(b, int):
+        if b <= 0:
+            call.fail(f"the divisor must be positive, found {b}")
+        return -(-a // b)
+    return call.build("cdiv", a, b)
+
+
+@builtin
+def rank(call: Call, team: Any = "world") -> Value:
+    """This rank's number in the team."""
+    return call.build("rank", _team(call, team))
+
+
+@builtin
+def world_size(call: Call, team: Any = "world") -> int:
+    """How many ranks the team has; known at compile time."""
+    world, lsa = call.builder.world_size(), call.builder.lsa_size()
+    return {"world": world, "lsa": lsa, "rail": world // lsa, "local": 1}[_team(call, team)]
+
+
+@builtin
+def barrier(
+    call: Call, *, team: Any = "world", scope: Any = "instance", order: Any = "acq_rel"
+) -> None:
+    """The instances with the same program id on every rank of the team meet."""
+    for value in (team, scope, order):
+        if not isinstance(value, str):
+            call.fail(f"team, scope and order are names, found {describe(value)}")
+    call.build("barrier", team, scope, order)
+
+
+def _team(call: Call, team: Any) -> str:
+    if team not in TEAMS:
+        call.fail(f"the team must be one of {', '.join(TEAMS)}, found {describe(team)}")
+    return team

@@ -1,0 +1,115 @@
+"""`tw.load`, `tw.store`, and what makes and reduces tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewire._tilewire import DType, Value
+from tilewire.frontend.registry import Call, builtin
+from tilewire.frontend.values import DynamicSlice, describe
+
+
+@builtin
+def load(call: Call, view: Any, other: Any = None, where: Any = None) -> Value:
+    """Reads a view into a tile (or a scalar). Elements outside of the view are 0, or `other`."""
+    if not isinstance(view, Value):
+        call.fail(f"takes a view, found {describe(view)}")
+    return call.build("load", view, other, where)
+
+
+@builtin
+def store(call: Call, view: Any, value: Any, where: Any = None) -> None:
+    """Writes a tile or a scalar to a view; elements outside of the view are dropped."""
+    if not isinstance(view, Value):
+        call.fail(f"takes a view, found {describe(view)}")
+    call.build("store", view, value, where)
+
+
+@builtin
+def ds(call: Call, start: Any, size: Any) -> DynamicSlice:
+    """An index of a view: `size` elements from a dynamic `start` on."""
+    return DynamicSlice(start, call.static_int(size, "the size"))
+
+
+@builtin
+def zeros(call: Call, shape: Any, dtype: Any = DType.f32) -> Value:
+    """A tile of zeros."""
+    return call.build("zeros", call.shape(shape), call.dtype(dtype))
+
+
+@builtin
+def full(call: Call, shape: Any, value: Any, dtype: Any = DType.f32) -> Value:
+    """A tile with one value everywhere."""
+    return call.build("full", call.shape(shape), value, call.dtype(dtype))
+
+
+@builtin
+def arange(call: Call, start: Any, stop: Any = None) -> Value:
+    """The integers from `start` (0 where one argument is given) to below `stop`."""
+    first, last = (0, start) if stop is None else (start, stop)
+    return call.build("arange", call.static_int(first, "start"), call.static_int(last, "stop"))
+
+
+@builtin
+def cast(call: Call, x: Any, dtype: Any) -> Value:
+    """`x` in another dtype, rounded to nearest even."""
+    return call.build("cast", x, call.dtype(dtype))
+
+
+@builtin
+def broadcast(call: Call, x: Any, shape: Any) -> Value:
+    """`x` repeated to `shape`."""
+    return call.build("broadcast", x, call.shape(shape))
+
+
+@builtin
+def reshape(call: Call, x: Any, shape: Any) -> Value:
+    """The same elements, in row-major order, under another shape."""
+    return call.build("reshape", x, call.shape(shape))
+
+
+@builtin
+def extract(call: Call, x: Any, *indices: Any) -> Value:
+    """One element of a tile; `x[i, j]` is the same."""
+    return call.build("extract", x, list(indices))
+
+
+@builtin
+def where(call: Call, condition: Any, a: Any, b: Any) -> Value:
+    """`a` where the condition holds, else `b`, element by element."""
+    return call.build("where", condition, a, b)
+
+
+@builtin
+def extent(call: Call, view: Any, dimension: Any) -> Any:
+    """An extent of a view or tile; `x.shape[dimension]` is the same."""
+    if not isinstance(view, Value):
+        call.fail(f"takes a view or a tile, found {describe(view)}")
+    axis = call.static_int(dimension, "the dimension")
+    if not 0 <= axis < view.type.rank:
+        call.fail(f"there is no dimension {axis} in {describe(view)}")
+    return call.visitor.extent(call.node, view, axis)
+
+
+def _reduce(call: Call, op: str, x: Any, axis: Any) -> Value:
+    if not isinstance(x, Value):
+        call.fail(f"takes a tile, found {describe(x)}")
+    return call.build("reduce", op, x, None if axis is None else call.static_int(axis, "axis"))
+
+
+@builtin
+def sum_(call: Call, x: Any, axis: Any = None) -> Value:
+    """The sum over an axis, or of all elements; 16-bit floats are summed in f32."""
+    return _reduce(call, "sum", x, axis)
+
+
+@builtin
+def max_(call: Call, x: Any, axis: Any = None) -> Value:
+    """The largest element along an axis, or of all; NaN wins."""
+    return _reduce(call, "max", x, axis)
+
+
+@builtin
+def min_(call: Call, x: Any, axis: Any = None) -> Value:
+    """The smallest element along an axis, or of all; NaN wins."""
+    return _reduce(call, "min", x, axis)

@@ -1,0 +1,237 @@
+"""What a kernel takes: its annotated parameters, and how a call specialises them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilewire._tilewire import DType
+from tilewire.errors import UserError
+from tilewire.frontend.source import Source
+from tilewire.types import ArrayAnnotation, Constant
+
+ConstantValue = int | float | bool | str | DType | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """Dtype and extents of an array argument; None is an extent that is not known yet."""
+
+    kind: str  # "tensor" or "window"
+    dtype: DType
+    shape: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        extents = ", ".join("?" if extent is None else str(extent) for extent in self.shape)
+        prefix = "window:" if self.kind == "window" else ""
+        return f"{prefix}{self.dtype.name}[{extents}]"
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """Everything of a call that the code depends on, but the target. Hashable."""
+
+    arrays: tuple[tuple[str, DType, int], ...]  # name, dtype, rank
+    constants: tuple[tuple[str, ConstantValue], ...]
+
+    def constant(self, name: str) -> ConstantValue:
+        return dict(self.constants)[name]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. `annotation`: an ArrayAnnotation, a DType (a scalar) or `tw.const`."""
+
+    name: str
+    annotation: ArrayAnnotation | DType | Constant
+    default: Any = None
+    has_default: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.annotation, ArrayAnnotation)
+
+    @property
+    def is_constant(self) -> bool:
+        return isinstance(self.annotation, Constant)
+
+    def dimension_names(self, rank: int) -> tuple[str | int, ...]:
+        """Its dimensions; an annotation without any gets `x_0`, `x_1`, …"""
+        assert isinstance(self.annotation, ArrayAnnotation)
+        if self.annotation.dimensions is not None:
+            return self.annotation.dimensions
+        return tuple(f"{self.name}_{axis}" for axis in range(rank))
+
+
+@dataclass
+class Signature:
+    """The parameters of a kernel, in order; constants last."""
+
+    name: str
+    parameters: list[Parameter] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], source: Source) -> Signature:
+        """Reads the annotations; UserError at the parameter that is not understood."""
+        nodes = source.function.args
+        for star, text in ((nodes.vararg, "*"), (nodes.kwarg, "**")):
+            if star is not None:
+                source.fail(star, f"star-parameter `{text}{star.arg}`: name each parameter")
+        arguments = {a.arg: a for a in [*nodes.posonlyargs, *nodes.args, *nodes.kwonlyargs]}
+        signature = cls(function.__name__)
+        for name, parameter in inspect.signature(function).parameters.items():
+            node = arguments[name]
+            annotation = _annotation(parameter.annotation, function, source, node)
+            keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            if isinstance(annotation, Constant) != keyword_only:
+                source.fail(node, _misplaced(name, keyword_only))
+            has_default = parameter.default is not inspect.Parameter.empty
+            if has_default and not keyword_only:
+                source.fail(node, f"parameter `{name}` can't have a default: only tw.const can")
+            signature.parameters.append(
+                Parameter(name, annotation, parameter.default, has_default)
+            )
+        return signature
+
+    @property
+    def positional(self) -> list[Parameter]:
+        return [each for each in self.parameters if not each.is_constant]
+
+    @property
+    def constants(self) -> list[Parameter]:
+        return [each for each in self.parameters if each.is_constant]
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameter name → argument, defaults filled in. Constants may be missing."""
+        names = [each.name for each in self.positional]
+        if len(args) > len(names):
+            raise UserError(
+                f"{self.name} takes {len(names)} positional arguments "
+                f"({', '.join(names)}), {len(args)} were given"
+            )
+        bound = dict(zip(names, args, strict=False))
+        known = {each.name for each in self.parameters}
+        for name, value in kwargs.items():
+            if name not in known:
+                raise UserError(f"{self.name} has no parameter `{name}`")
+            if name in bound:
+                raise UserError(f"{self.name} got parameter `{name}` twice")
+            bound[name] = value
+        missing = [name for name in names if name not in bound]
+        if missing:
+            raise UserError(f"{self.name}: missing argument `{missing[0]}`")
+        for each in self.constants:
+            if each.has_default:
+                bound.setdefault(each.name, each.default)
+        return bound
+
+    def specialise(self, bound: Mapping[str, Any]) -> Specialisation:
+        """Checks `bound` (arrays as ArrayArgument) and infers the constants that shapes give."""
+        constants = {p.name: bound[p.name] for p in self.constants if p.name in bound}
+        origin = {name: "the call" for name in constants}
+        arrays = []
+        for parameter in self.parameters:
+            if parameter.is_array:
+                argument = bound[parameter.name]
+                self._check_array(parameter, argument)
+                self._infer_constants(parameter, argument, constants, origin)
+                arrays.append((parameter.name, argument.dtype, len(argument.shape)))
+        for parameter in self.constants:
+            if parameter.name not in constants:
+                raise UserError(
+                    f"{self.name}: the constant `{parameter.name}` is neither passed nor a "
+                    f"dimension of an array: pass {parameter.name}=…"
+                )
+            _check_constant(self.name, parameter.name, constants[parameter.name])
+        ordered = tuple((p.name, constants[p.name]) for p in self.constants)
+        return Specialisation(tuple(arrays), ordered)
+
+    def _check_array(self, parameter: Parameter, argument: Any) -> None:
+        annotation = parameter.annotation
+        assert isinstance(annotation, ArrayAnnotation)
+        where = f"{self.name}: argument `{parameter.name}`"
+        if not isinstance(argument, ArrayArgument):
+            raise UserError(f"{where} must be an array for {annotation}, found {argument!r}")
+        if annotation.kind != argument.kind:
+            raise UserError(f"{where} must be a {annotation.kind}, found a {argument.kind}")
+        dimensions = annotation.dimensions
+        if dimensions is not None and len(dimensions) != len(argument.shape):
+            raise UserError(
+                f"{where} must have rank {len(dimensions)} for {annotation}, "
+                f"found rank {len(argument.shape)}: {argument}"
+            )
+
+    def _infer_constants(
+        self,
+        parameter: Parameter,
+        argument: ArrayArgument,
+        constants: dict[str, Any],
+        origin: dict[str, str],
+    ) -> None:
+        names = {each.name for each in self.constants}
+        dimensions = parameter.dimension_names(len(argument.shape))
+        for axis, (dimension, extent) in enumerate(zip(dimensions, argument.shape, strict=True)):
+            if extent is None:
+                continue
+            expected, reason = dimension, "as annotated"
+            if isinstance(dimension, str):
+                if dimension not in names:
+                    continue
+                expected = constants.setdefault(dimension, extent)
+                reason = f"`{dimension}` is {expected} by {origin.setdefault(dimension, _by(parameter))}"
+            if expected != extent:
+                raise UserError(
+                    f"{self.name}: argument `{parameter.name}` must have extent {expected} in "
+                    f"dimension {axis} ({reason}), found {extent}: {argument}"
+                )
+
+
+def _by(parameter: Parameter) -> str:
+    return f"argument `{parameter.name}`"
+
+
+def _misplaced(name: str, keyword_only: bool) -> str:
+    if keyword_only:
+        return f"keyword-only parameter `{name}` must be a tw.const"
+    return f"tw.const parameter `{name}` must be keyword-only: put it after a `*`"
+
+
+def _annotation(
+    annotation: Any, function: Callable[..., Any], source: Source, node: ast.arg
+) -> ArrayAnnotation | DType | Constant:
+    if annotation is inspect.Parameter.empty:
+        source.fail(node, f"parameter `{node.arg}` has no annotation: {_ANNOTATIONS}")
+    try:
+        if isinstance(annotation, str):
+            closure = inspect.getclosurevars(function).nonlocals
+            annotation = eval(annotation, {**function.__globals__, **closure})  # noqa: S307
+    except UserError as error:
+        source.fail(node, error.message)
+    except Exception as error:
+        source.fail(node, f"annotation of `{node.arg}`: {error}; {_ANNOTATIONS}")
+    kind = getattr(annotation, "annotation_kind", None) or {"Tensor": "tensor"}.get(
+        getattr(annotation, "__name__", "")
+    )
+    if kind is not None:
+        return ArrayAnnotation(kind)
+    if not isinstance(annotation, ArrayAnnotation | DType | Constant):
+        source.fail(node, f"annotation {annotation!r} of `{node.arg}`: {_ANNOTATIONS}")
+    return annotation
+
+
+_ANNOTATIONS = (
+    'write tw.Tensor["M", "K"], tw.Window["T", "H"], a dtype like tw.f32 for a scalar, '
+    "or tw.const for a keyword-only constant"
+)
+
+
+def _check_constant(kernel: str, name: str, value: Any) -> None:
+    is_integers = isinstance(value, tuple) and all(isinstance(each, int) for each in value)
+    if not isinstance(value, int | float | str | DType) and not is_integers:
+        raise UserError(
+            f"{kernel}: the constant `{name}` must be an int, float, bool, str, dtype or tuple of "
+            f"ints, found {value!r}"
+        )

@@ -1,0 +1,70 @@
+"""The syntax tree of a kernel, with the positions of the user's file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tilewire.errors import UserError
+
+
+@dataclass
+class Source:
+    """One function of the user's program."""
+
+    file: str
+    function: ast.FunctionDef
+    lines: list[str]  # dedented, as parsed
+    first_line: int  # of the file, where `lines` starts
+    indent: int  # columns that dedenting took away
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Source:
+        """Parses `function`; UserError where Python has no source text of it."""
+        file = inspect.getsourcefile(function) or "<unknown>"
+        try:
+            lines, first_line = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise UserError(
+                f"@tw.kernel reads the source text of `{function.__name__}`, and Python has none "
+                f"({error}): put the kernel into a file"
+            ) from None
+        text = "".join(lines)
+        dedented = textwrap.dedent(text)
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        tree = ast.parse(dedented)
+        node = tree.body[0]
+        if not isinstance(node, ast.FunctionDef):
+            kind = {"AsyncFunctionDef": "an async def"}.get(type(node).__name__, "no function")
+            raise UserError(
+                f"@tw.kernel takes a plain function (`def`); this is {kind}",
+                file,
+                first_line,
+                1,
+            )
+        return cls(file, node, dedented.splitlines(), first_line, indent)
+
+    def line(self, node: ast.AST) -> int:
+        """Line in the user's file, from 1."""
+        return self.first_line + getattr(node, "lineno", 1) - 1
+
+    def column(self, node: ast.AST) -> int:
+        """Column in the user's file in characters, from 1."""
+        return self._column(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+
+    def _column(self, line: int, byte_offset: int) -> int:
+        text = self.lines[line - 1].encode()
+        return len(text[:byte_offset].decode(errors="replace")) + self.indent + 1
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """UserError at `node`, with a caret under it."""
+        end_line = getattr(node, "end_lineno", None)
+        if end_line == getattr(node, "lineno", 0):
+            end_column = self._column(end_line, node.end_col_offset)  # type: ignore[attr-defined]
+        else:
+            end_column = 0
+        raise UserError(message, self.file, self.line(node), self.column(node), end_column)

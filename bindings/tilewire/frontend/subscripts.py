@@ -1,0 +1,113 @@
+"""`view[…]`, `tile[i, j]`, `tile[:, None]` and the subscripts of Python's own values."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tilewire._tilewire import Index, Value, kDynamic
+from tilewire.frontend.values import DynamicSlice, describe, is_operand, is_static
+from tilewire.frontend.visitor import Visitor
+
+
+class Subscripts(Visitor):
+    def evaluate_Subscript(self, node: ast.Subscript) -> Any:
+        base = self.evaluate(node.value)  # type: ignore[attr-defined]
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(base, Value):
+            if base.type.is_view:
+                return self.slice_view(node, base, items)
+            return self.index_tile(node, base, items)
+        index = self.static_index(node.slice)
+        if not is_static(index):
+            self.fail(node, f"the index into {describe(base)} must be known at compile time")
+        return self.fold(node, lambda: base[index])  # type: ignore[attr-defined]
+
+    def static_index(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            return slice(*(None if part is None else self.evaluate(part) for part in parts))  # type: ignore[attr-defined]
+        return self.evaluate(node)  # type: ignore[attr-defined]
+
+    def slice_view(self, node: ast.Subscript, view: Value, items: list[ast.expr]) -> Value:
+        if len(items) > view.type.rank:
+            self.fail(node, f"{len(items)} indices into {describe(view)} of rank {view.type.rank}")
+        indices = [self.view_index(item, view, axis) for axis, item in enumerate(items)]
+        return self.build(node, "slice", view, indices)
+
+    def view_index(self, item: ast.expr, view: Value, axis: int) -> Index:
+        if isinstance(item, ast.Slice):
+            if item.step is not None:
+                self.fail(item, "a slice of a view has no step: load it whole and select")
+            if item.lower is None and item.upper is None:
+                return Index.all()
+            lower = 0 if item.lower is None else self.index_operand(item.lower)
+            if item.upper is None:
+                upper = self.extent(item, view, axis)
+            else:
+                upper = self.index_operand(item.upper)
+            return Index.range(lower, upper)
+        value = self.evaluate(item)  # type: ignore[attr-defined]
+        if isinstance(value, DynamicSlice):
+            return Index.ds(value.start, value.size)
+        if value is None:
+            self.fail(item, "None adds a dimension to tiles, not to views: load it first")
+        if not self.is_index(value):
+            self.fail(item, f"{describe(value)} can't index a view: use an integer, `:` or tw.ds")
+        return Index.at(value)
+
+    def index_operand(self, node: ast.expr) -> Any:
+        value = self.evaluate(node)  # type: ignore[attr-defined]
+        if not self.is_index(value):
+            self.fail(node, f"a bound of a slice must be an integer, found {describe(value)}")
+        return value
+
+    def is_index(self, value: Any) -> bool:
+        return isinstance(value, Value) or (isinstance(value, int) and not isinstance(value, bool))
+
+    def extent(self, node: ast.AST, value: Value, axis: int) -> Any:
+        """A Python int where it is static."""
+        size = value.type.shape[axis]
+        if size != kDynamic:
+            return size
+        return self.build(node, "extent", value, axis)
+
+    def index_tile(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
+        """All integers: one element. `:` and None: new dimensions of extent 1."""
+        if tile.type.is_scalar:
+            self.fail(node, f"{describe(tile)} has no elements to index")
+        if any(isinstance(item, ast.Slice) or _is_none(item) for item in items):
+            return self.add_dimensions(node, tile, items)
+        values = [self.evaluate(item) for item in items]  # type: ignore[attr-defined]
+        for item, value in zip(items, values, strict=True):
+            if not is_operand(value) or not self.is_index(value):
+                self.fail(item, f"{describe(value)} can't index a tile: use an integer")
+        if len(values) != tile.type.rank:
+            self.fail(
+                node,
+                f"{len(values)} indices into {describe(tile)} of rank {tile.type.rank}: give one "
+                f"for each dimension",
+            )
+        return self.build(node, "extract", tile, values)
+
+    def add_dimensions(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
+        shape: list[int] = []
+        rest = list(tile.type.shape)
+        for item in items:
+            if _is_none(item):
+                shape.append(1)
+            elif not isinstance(item, ast.Slice) or (item.lower or item.upper or item.step):
+                self.fail(
+                    item,
+                    "a part of a tile can't be taken: slice the view before loading it (`:` and "
+                    "None keep and add dimensions)",
+                )
+            elif not rest:
+                self.fail(node, f"too many `:` for {describe(tile)}")
+            else:
+                shape.append(rest.pop(0))
+        return self.build(node, "reshape", tile, shape + rest)
+
+
+def _is_none(item: ast.expr) -> bool:
+    return isinstance(item, ast.Constant) and item.value is None

@@ -1,0 +1,60 @@
+"""Python that a kernel's body can't contain: what each construct is called, what to write."""
+
+from __future__ import annotations
+
+import ast
+
+_LOOP = "loop with `for … in range(…)`, `tw.persistent(…)` or `tw.unroll(…)`"
+_VALUES = "a kernel works on tiles and scalars: use a tuple, or a tile"
+_FUNCTION = "write the statements where they are needed"
+
+CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.While: ("a while loop", _LOOP),
+    ast.Try: ("a try statement", "device code raises nothing: test with `if`"),
+    ast.TryStar: ("a try statement", "device code raises nothing: test with `if`"),
+    ast.Raise: ("a raise statement", "device code raises nothing: use `return`, or `tw.where`"),
+    ast.With: ("a with statement", "nothing in a kernel is entered or closed: remove it"),
+    ast.AsyncWith: ("an async with statement", "remove it"),
+    ast.AsyncFor: ("an async for loop", _LOOP),
+    ast.Match: ("a match statement", "use `if` and `elif`"),
+    ast.FunctionDef: ("a nested function", _FUNCTION),
+    ast.AsyncFunctionDef: ("a nested function", _FUNCTION),
+    ast.Lambda: ("a lambda", _FUNCTION),
+    ast.ClassDef: ("a class", "define it outside of the kernel"),
+    ast.Import: ("an import", "import at the top of the file"),
+    ast.ImportFrom: ("an import", "import at the top of the file"),
+    ast.Global: ("a global statement", "pass values as arguments, store results in a tensor"),
+    ast.Nonlocal: ("a nonlocal statement", "pass values as arguments, store results in a tensor"),
+    ast.Delete: ("a del statement", "names need no deletion here: remove it"),
+    ast.Break: ("a break statement", "compute the loop's bound before it, or guard with `if`"),
+    ast.Continue: ("a continue statement", "guard the rest of the body with `if`"),
+    ast.AnnAssign: ("an annotated assignment", "types are inferred: write `name = value`"),
+    ast.NamedExpr: ("an assignment expression (`:=`)", "assign in a statement of its own"),
+    ast.ListComp: ("a list comprehension", "use `for` with `tw.unroll(…)`"),
+    ast.SetComp: ("a set comprehension", "use `for` with `tw.unroll(…)`"),
+    ast.DictComp: ("a dict comprehension", "use `for` with `tw.unroll(…)`"),
+    ast.GeneratorExp: ("a generator expression", "use `for` with `tw.unroll(…)`"),
+    ast.Dict: ("a dict", _VALUES),
+    ast.Set: ("a set", _VALUES),
+    ast.Yield: ("a yield", "store results in a tensor with `tw.store`"),
+    ast.YieldFrom: ("a yield", "store results in a tensor with `tw.store`"),
+    ast.Await: ("an await", "device code is sequential: remove it"),
+    ast.JoinedStr: ("an f-string", "text can't be made in a kernel"),
+    ast.Starred: ("a starred expression", "write out each item"),
+    ast.MatMult: ("the operator `@`", "there is no matrix product yet"),
+    ast.Pow: ("the operator `**`", "multiply, or use tw.exp and tw.log"),
+    ast.LShift: ("the operator `<<`", "multiply by a power of two"),
+    ast.RShift: ("the operator `>>`", "use `//` with a power of two"),
+    ast.Is: ("the operator `is`", "compare with `==`"),
+    ast.IsNot: ("the operator `is not`", "compare with `!=`"),
+    ast.In: ("the operator `in`", "compare with `==` and `or`"),
+    ast.NotIn: ("the operator `not in`", "compare with `!=` and `and`"),
+}
+
+
+def message_for(node: ast.AST) -> str:
+    """`a while loop can't be used in a kernel: loop with …`."""
+    name, advice = CONSTRUCTS.get(
+        type(node), (f"the construct {type(node).__name__}", "see the documentation of tw.kernel")
+    )
+    return f"{name} can't be used in a kernel: {advice}"

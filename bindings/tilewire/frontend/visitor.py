@@ -1,0 +1,68 @@
+"""Walks a kernel's syntax tree and calls the Builder, which holds the rules of the language."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any, NoReturn
+
+from tilewire._tilewire import Builder, Target, Value
+from tilewire.errors import UserError
+from tilewire.frontend.source import Source
+from tilewire.frontend.unsupported import message_for
+from tilewire.frontend.values import Poison, Scope, describe
+
+
+class Visitor:
+    """State and services that statements and expressions share."""
+
+    def __init__(
+        self, builder: Builder, source: Source, target: Target, globals_: dict[str, Any]
+    ) -> None:
+        self.builder = builder
+        self.source = source
+        self.target = target
+        self.globals = globals_  # of the kernel's function, its closure included
+        self.scope = Scope()
+        self.loop_depth = 0
+        self.returned = False  # the statements that follow can't be reached
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        self.source.fail(node, message)
+
+    def unsupported(self, node: ast.AST, at: ast.AST | None = None) -> NoReturn:
+        """`at`: where it stands; operators have no position of their own."""
+        self.fail(at or node, message_for(node))
+
+    def build(self, node: ast.AST, method: str, *args: Any) -> Any:
+        """Calls a method of the Builder for `node`: its errors are at the user's line.
+
+        `args` that the method can't take (a Python value where a tile is needed) are the user's
+        error too.
+        """
+        self.builder.set_location(self.source.line(node), self.source.column(node))
+        try:
+            return getattr(self.builder, method)(*args)
+        except TypeError:
+            found = ", ".join(describe(each) for each in args)
+            self.fail(node, f"`{ast.unparse(node)}` can't be computed from {found}")
+        except UserError as error:
+            if error.line == self.source.line(node) and error.column == self.source.column(node):
+                self.fail(node, error.message)
+            raise
+
+    def lookup(self, node: ast.Name) -> Any:
+        """What a name stands for: local, parameter or dimension, global, Python's builtin."""
+        for names in (self.scope.names, self.globals, vars(builtins)):
+            if node.id in names:
+                found = names[node.id]
+                if isinstance(found, Poison):
+                    self.fail(node, found.message)
+                return found
+        self.fail(node, f"name `{node.id}` is not defined")
+
+    def bind(self, name: str, value: Any) -> None:
+        """Assigns `name`; the user's name becomes the IR's."""
+        if isinstance(value, Value):
+            self.builder.name(value, name)
+        self.scope.names[name] = value
