@@ -3,13 +3,27 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "compiler/ir/program.h"
 
 namespace tilewire::bindings {
 
-/// Programs are shared with Python; nothing changes one after `Builder::finish`.
-using ProgramPtr = std::shared_ptr<Program>;
+/// A program as Python holds it. Compiling takes it away, since passes rewrite programs in place.
+class PythonProgram {
+ public:
+  explicit PythonProgram(Program program) : program_(std::move(program)) {}
+  /// UserError where the program was compiled already.
+  const Program& get() const;
+  /// The program, for `compile`; the object is empty afterwards.
+  Program take();
+  void set_facts(LocalFacts facts);
+
+ private:
+  std::optional<Program> program_;
+};
+using ProgramPtr = std::shared_ptr<PythonProgram>;
 
 // One function per file of this folder; each adds its classes and functions to the module.
 void bind_errors(pybind11::module_& module);

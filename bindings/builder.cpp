@@ -16,14 +16,14 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
-/// Values belong to the program under construction, so this keeps the program alive after
-/// `finish` for as long as Python holds the builder, which every value of its keeps alive.
+/// Values belong to the program under construction. `finish` hands it over with its values, so
+/// that using one of them, or the builder, afterwards is refused.
 struct PythonBuilder : Builder {
   using Builder::Builder;
   ProgramPtr finished;
 
   ProgramPtr finish_shared() {
-    finished = std::make_shared<Program>(finish());
+    finished = std::make_shared<PythonProgram>(finish());
     return finished;
   }
 };
@@ -32,8 +32,7 @@ using Class = py::class_<PythonBuilder>;
 constexpr auto kReference = py::return_value_policy::reference_internal;
 
 Iterate iterate_from_name(const std::string& name) {
-  for (Iterate each :
-       {Iterate::kRange, Iterate::kPersistent, Iterate::kRanks, Iterate::kPeers}) {
+  for (Iterate each : {Iterate::kRange, Iterate::kPersistent, Iterate::kRanks, Iterate::kPeers}) {
     if (name == name_of(each)) return each;
   }
   throw UserError("there is no loop of the kind '" + name + "'");
@@ -59,28 +58,24 @@ void bind_signature(Class& builder) {
 }
 
 void bind_scalars_and_memory(Class& builder) {
-  builder
-      .def("constant", &Builder::constant, kReference, py::arg("literal"), py::arg("dtype"))
+  builder.def("constant", &Builder::constant, kReference, py::arg("literal"), py::arg("dtype"))
       .def("program_id", &Builder::program_id, kReference, py::arg("axis") = 0)
       .def("num_programs", &Builder::num_programs, kReference, py::arg("axis") = 0)
       .def("rank", &Builder::rank, kReference, py::arg("team") = "world")
       .def("cdiv", &Builder::cdiv, kReference, py::arg("a"), py::arg("b"))
-      .def("at", &Builder::at, kReference, py::arg("window"), py::arg("rank"),
-           py::arg("team") = "")
+      .def("at", &Builder::at, kReference, py::arg("window"), py::arg("rank"), py::arg("team") = "")
       .def("slice", &Builder::slice, kReference, py::arg("view"), py::arg("indices"))
       .def("extent", &Builder::extent, kReference, py::arg("view"), py::arg("dimension"))
       .def("load", &Builder::load, kReference, py::arg("view"), py::arg("other") = std::nullopt,
            py::arg("where") = nullptr)
-      .def("store", &Builder::store, py::arg("view"), py::arg("value"),
-           py::arg("where") = nullptr)
-      .def("barrier", &Builder::barrier, py::arg("team") = "world",
-           py::arg("scope") = "instance", py::arg("order") = "acq_rel");
+      .def("store", &Builder::store, py::arg("view"), py::arg("value"), py::arg("where") = nullptr)
+      .def("barrier", &Builder::barrier, py::arg("team") = "world", py::arg("scope") = "instance",
+           py::arg("order") = "acq_rel");
 }
 
 void bind_tiles(Class& builder) {
   builder
-      .def("full", &Builder::full, kReference, py::arg("shape"), py::arg("value"),
-           py::arg("dtype"))
+      .def("full", &Builder::full, kReference, py::arg("shape"), py::arg("value"), py::arg("dtype"))
       .def("zeros", &Builder::zeros, kReference, py::arg("shape"), py::arg("dtype"))
       .def("arange", &Builder::arange, kReference, py::arg("start"), py::arg("stop"))
       .def("cast", &Builder::cast, kReference, py::arg("value"), py::arg("dtype"))
@@ -91,8 +86,7 @@ void bind_tiles(Class& builder) {
            py::arg("axis") = std::nullopt)
       .def("unary", &Builder::unary, kReference, py::arg("op"), py::arg("value"))
       .def("binary", &Builder::binary, kReference, py::arg("op"), py::arg("a"), py::arg("b"))
-      .def("where", &Builder::where, kReference, py::arg("condition"), py::arg("a"),
-           py::arg("b"));
+      .def("where", &Builder::where, kReference, py::arg("condition"), py::arg("a"), py::arg("b"));
 }
 
 void bind_control_flow(Class& builder) {

@@ -6,7 +6,7 @@
 #include "bindings/casters.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "compiler/passes/lower.h"
+#include "compiler/support/error.h"
 
 namespace py = pybind11;
 
@@ -15,31 +15,46 @@ namespace {
 
 const char* name_of(AttributeSpec::Kind kind) {
   switch (kind) {
-    case AttributeSpec::Kind::kInteger: return "integer";
-    case AttributeSpec::Kind::kFloat: return "float";
-    case AttributeSpec::Kind::kBool: return "bool";
-    case AttributeSpec::Kind::kText: return "text";
-    case AttributeSpec::Kind::kDType: return "dtype";
-    case AttributeSpec::Kind::kIntegers: return "integers";
+    case AttributeSpec::Kind::kInteger:
+      return "integer";
+    case AttributeSpec::Kind::kFloat:
+      return "float";
+    case AttributeSpec::Kind::kBool:
+      return "bool";
+    case AttributeSpec::Kind::kText:
+      return "text";
+    case AttributeSpec::Kind::kDType:
+      return "dtype";
+    case AttributeSpec::Kind::kIntegers:
+      return "integers";
+    case AttributeSpec::Kind::kAny:
+      return "any";
   }
   return "";
 }
 
 const char* name_of(Effect effect) {
   switch (effect) {
-    case Effect::kPure: return "pure";
-    case Effect::kReads: return "reads";
-    case Effect::kWrites: return "writes";
-    case Effect::kSynchronises: return "synchronises";
+    case Effect::kPure:
+      return "pure";
+    case Effect::kReads:
+      return "reads";
+    case Effect::kWrites:
+      return "writes";
+    case Effect::kSynchronises:
+      return "synchronises";
   }
   return "";
 }
 
 const char* name_of(Stage stage) {
   switch (stage) {
-    case Stage::kAny: return "any";
-    case Stage::kFrontend: return "frontend";
-    case Stage::kLowered: return "lowered";
+    case Stage::kAny:
+      return "any";
+    case Stage::kFrontend:
+      return "frontend";
+    case Stage::kLowered:
+      return "lowered";
   }
   return "";
 }
@@ -69,6 +84,23 @@ void bind_op_table(py::module_& module) {
 
 }  // namespace
 
+const Program& PythonProgram::get() const {
+  if (!program_) throw UserError("this program was compiled already, which uses it up");
+  return *program_;
+}
+
+Program PythonProgram::take() {
+  get();
+  Program taken = std::move(*program_);
+  program_.reset();
+  return taken;
+}
+
+void PythonProgram::set_facts(LocalFacts facts) {
+  get();
+  program_->facts = std::move(facts);
+}
+
 void bind_program(py::module_& module) {
   py::class_<Dimension>(module, "Dimension")
       .def(py::init([](std::int64_t size) { return Dimension{size, {}}; }), py::arg("size"))
@@ -76,18 +108,19 @@ void bind_program(py::module_& module) {
            py::arg("name"))
       .def_readonly("size", &Dimension::size)
       .def_readonly("name", &Dimension::name);
-  py::class_<Program, ProgramPtr>(module, "Program", "A verified program, for one signature.")
-      .def_readonly("name", &Program::name)
-      .def_readonly("source_file", &Program::source_file)
-      .def_readonly("constants", &Program::constants)
+  py::class_<PythonProgram, ProgramPtr>(
+      module, "Program", "A verified program, for one signature. Compiling uses it up.")
+      .def_property_readonly("name", [](const PythonProgram& self) { return self.get().name; })
+      .def_property_readonly("constants",
+                             [](const PythonProgram& self) { return self.get().constants; })
       .def(
           "text",
-          [](const Program& self, bool locations) { return print(self, {locations}); },
+          [](const PythonProgram& self, bool locations) { return print(self.get(), {locations}); },
           py::arg("locations") = true, "IR text; it parses back.")
-      .def("__str__", [](const Program& self) { return print(self); });
+      .def("__str__", [](const PythonProgram& self) { return print(self.get()); });
   module.def(
       "parse_program",
-      [](const std::string& text) { return std::make_shared<Program>(parse_program(text)); },
+      [](const std::string& text) { return std::make_shared<PythonProgram>(parse_program(text)); },
       py::arg("text"));
   bind_op_table(module);
 }

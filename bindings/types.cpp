@@ -35,8 +35,8 @@ void bind_type(py::module_& module) {
       .def_property_readonly("is_scalar", &Type::is_scalar)
       .def_property_readonly("is_tile", &Type::is_tile)
       .def_property_readonly("is_view", &Type::is_view)
-      .def_property_readonly(
-          "is_window", [](const Type& self) { return self.memory == Memory::kWindow; })
+      .def_property_readonly("is_window",
+                             [](const Type& self) { return self.memory == Memory::kWindow; })
       .def("__str__", &Type::to_string)
       .def("__repr__", &Type::to_string);
   module.attr("kDynamic") = kDynamic;

@@ -1,1 +1,21 @@
-"""tilewire: kernels over tiles that compute and communicate."""
+"""tilewire: kernels over tiles that compute and communicate.
+
+`import tilewire as tw`: `@tw.kernel` makes a kernel of a Python function; `tw.load`, `tw.sum`, …
+are what its body may call; `tw.init` and `tw.spawn` make the world that it runs in.
+"""
+
+from tilewire import language as _language
+from tilewire._tilewire import DType as DType
+from tilewire._tilewire import Target as Target
+from tilewire._tilewire import __version__ as __version__
+from tilewire.errors import BackendError as BackendError
+from tilewire.errors import Error as Error
+from tilewire.errors import HangError as HangError
+from tilewire.errors import InternalError as InternalError
+from tilewire.errors import UserError as UserError
+from tilewire.kernel import Kernel as Kernel
+from tilewire.kernel import auto as auto
+from tilewire.kernel import kernel as kernel
+from tilewire.window import Window as Window
+
+globals().update(_language.NAMES)

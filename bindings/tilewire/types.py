@@ -94,6 +94,8 @@ def make_array_annotation(kind: str, dimensions: Any) -> ArrayAnnotation:
 class Tensor:
     """Annotation of a kernel parameter: this rank's own memory, strided, any shape."""
 
+    annotation_kind = "tensor"
+
     def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
         return make_array_annotation("tensor", dimensions)
 

@@ -20,9 +20,7 @@ def surely_assigned_names(statements: list[ast.stmt]) -> set[str]:
     names: set[str] = set()
     for statement in statements:
         if isinstance(statement, ast.If):
-            names |= surely_assigned_names(statement.body) & surely_assigned_names(
-                statement.orelse
-            )
+            names |= surely_assigned_names(statement.body) & surely_assigned_names(statement.orelse)
         elif isinstance(statement, ast.Assign | ast.AugAssign):
             names |= set(assigned_names([statement]))
     return names

@@ -26,8 +26,6 @@ def _elementwise(name: str, operands: int, summary: str) -> None:
 # Element-wise ops need no code of their own: the table has their names and operands.
 for _info in op_table():
     _plain = not _info.attributes and _info.effect == "pure" and _info.stage == "any"
-    if _plain and _info.min_operands == _info.max_operands and _info.max_operands in (1, 2):
-        if _info.name not in BUILTINS:
-            _elementwise(_info.name, _info.max_operands, _info.summary)
-
-BUILTINS_OF_PYTHON = {range: BUILTINS["range"]}
+    _fixed = _info.min_operands == _info.max_operands and _info.max_operands in (1, 2)
+    if _plain and _fixed and _info.name not in BUILTINS:
+        _elementwise(_info.name, _info.max_operands, _info.summary)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewire._tilewire import DType
 from tilewire.errors import UserError
-from tilewire.frontend.builtins import BUILTINS_OF_PYTHON
+from tilewire.frontend.builtins import BUILTINS
 from tilewire.frontend.registry import Builtin, Call
 from tilewire.frontend.values import Method, describe, folds, is_static
 from tilewire.frontend.visitor import Visitor
@@ -15,16 +15,14 @@ from tilewire.types import as_dtype
 
 
 class Calls(Visitor):
-    def evaluate_Call(self, node: ast.Call) -> Any:
+    def evaluate_call(self, node: ast.Call) -> Any:
         callee = self.evaluate(node.func)  # type: ignore[attr-defined]
         args, kwargs = self.arguments(node)
         name = ast.unparse(node.func)
         if isinstance(callee, Method):
             return self.call_method(node, callee, args, kwargs)
-        try:
-            callee = BUILTINS_OF_PYTHON.get(callee, callee)
-        except TypeError:  # not hashable
-            pass
+        if callee is range:
+            callee = BUILTINS["range"]
         if isinstance(callee, Builtin):
             return callee.lower(Call(self, node, name), args, kwargs)
         if isinstance(callee, DType):
@@ -51,7 +49,7 @@ class Calls(Visitor):
         kwargs = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                self.fail(keyword.value, "`**` in a call can't be used in a kernel: write the names")
+                self.fail(keyword.value, "`**` can't be used in a kernel: write the names")
             kwargs[keyword.arg] = self.evaluate(keyword.value)  # type: ignore[attr-defined]
         return args, kwargs
 

@@ -59,28 +59,28 @@ class Expressions(Subscripts, Calls):
     """One method per kind of expression; each returns a Python value or an IR value."""
 
     def evaluate(self, node: ast.expr) -> Any:
-        method = getattr(self, f"evaluate_{type(node).__name__}", None)
+        method = getattr(self, f"evaluate_{type(node).__name__.lower()}", None)
         if method is None:
             self.unsupported(node)
         return method(node)
 
-    def evaluate_Constant(self, node: ast.Constant) -> Any:
+    def evaluate_constant(self, node: ast.Constant) -> Any:
         return node.value
 
-    def evaluate_Name(self, node: ast.Name) -> Any:
+    def evaluate_name(self, node: ast.Name) -> Any:
         return self.resolve(self.lookup(node))
 
-    def evaluate_Tuple(self, node: ast.Tuple) -> Any:
+    def evaluate_tuple(self, node: ast.Tuple) -> Any:
         return tuple(self.evaluate(each) for each in node.elts)
 
-    def evaluate_List(self, node: ast.List) -> Any:
+    def evaluate_list(self, node: ast.List) -> Any:
         return tuple(self.evaluate(each) for each in node.elts)
 
     def resolve(self, found: Any) -> Any:
         """`tw.target` is the target that is compiled for."""
         return self.target if isinstance(found, TargetPlaceholder) else found
 
-    def evaluate_Attribute(self, node: ast.Attribute) -> Any:
+    def evaluate_attribute(self, node: ast.Attribute) -> Any:
         base = self.evaluate(node.value)
         if isinstance(base, Value):
             return self.value_attribute(node, base)
@@ -98,7 +98,7 @@ class Expressions(Subscripts, Calls):
             return Method(base, node.attr)
         self.fail(node, f"{describe(base)} has no attribute `{node.attr}`")
 
-    def evaluate_BinOp(self, node: ast.BinOp) -> Any:
+    def evaluate_binop(self, node: ast.BinOp) -> Any:
         left = self.evaluate(node.left)
         return self.apply_binary(node, node.op, left, self.evaluate(node.right))
 
@@ -128,7 +128,7 @@ class Expressions(Subscripts, Calls):
         except Exception as error:
             self.fail(node, f"`{ast.unparse(node)}`: {error}")
 
-    def evaluate_UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def evaluate_unaryop(self, node: ast.UnaryOp) -> Any:
         value = self.evaluate(node.operand)
         if isinstance(node.op, ast.UAdd):
             return value
@@ -143,12 +143,12 @@ class Expressions(Subscripts, Calls):
         """`and`, `or`, `not` take bool scalars; tiles have the bitwise operators."""
         if isinstance(value, Value) and value.type.is_tile:
             self.fail(node, f"`{word}` takes scalars, found {describe(value)}: use `{instead}`")
-        if isinstance(value, Value) and value.type.dtype is not DType.bool:
+        if isinstance(value, Value) and value.type.dtype != DType.bool:
             self.fail(node, f"`{word}` takes bool, found {describe(value)}: compare it")
         if not is_operand(value):
             self.fail(node, f"`{word}` takes bool scalars, found {describe(value)}")
 
-    def evaluate_BoolOp(self, node: ast.BoolOp) -> Any:
+    def evaluate_boolop(self, node: ast.BoolOp) -> Any:
         """Operands that Python knows decide or drop out; the others are all evaluated."""
         is_and = isinstance(node.op, ast.And)
         result: Any = None
@@ -166,7 +166,7 @@ class Expressions(Subscripts, Calls):
                 result = self.binary(node, "and" if is_and else "or", result, value)
         return last_static if result is None else result
 
-    def evaluate_Compare(self, node: ast.Compare) -> Any:
+    def evaluate_compare(self, node: ast.Compare) -> Any:
         left = self.evaluate(node.left)
         result: Any = True
         for op, comparator in zip(node.ops, node.comparators, strict=True):
@@ -191,7 +191,7 @@ class Expressions(Subscripts, Calls):
             self.unsupported(op, at=node)
         return self.binary(node, COMPARE[type(op)][0], left, right)
 
-    def evaluate_IfExp(self, node: ast.IfExp) -> Any:
+    def evaluate_ifexp(self, node: ast.IfExp) -> Any:
         """Both sides are evaluated where the condition is known only at run time."""
         condition = self.evaluate(node.test)
         if is_static(condition):

@@ -20,7 +20,7 @@ from tilewire.frontend.visitor import Visitor
 
 
 class Loops(Visitor):
-    def run_For(self, node: ast.For) -> None:
+    def run_for(self, node: ast.For) -> None:
         if node.orelse:
             self.fail(node, "`else` of a for loop can't be used in a kernel: remove it")
         over = self.evaluate(node.iter)  # type: ignore[attr-defined]

@@ -91,9 +91,7 @@ class Signature:
             has_default = parameter.default is not inspect.Parameter.empty
             if has_default and not keyword_only:
                 source.fail(node, f"parameter `{name}` can't have a default: only tw.const can")
-            signature.parameters.append(
-                Parameter(name, annotation, parameter.default, has_default)
-            )
+            signature.parameters.append(Parameter(name, annotation, parameter.default, has_default))
         return signature
 
     @property
@@ -105,7 +103,7 @@ class Signature:
         return [each for each in self.parameters if each.is_constant]
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameter name → argument, defaults filled in. Constants may be missing."""
+        """Parameter name → argument. Constants may be missing."""
         names = [each.name for each in self.positional]
         if len(args) > len(names):
             raise UserError(
@@ -123,13 +121,13 @@ class Signature:
         missing = [name for name in names if name not in bound]
         if missing:
             raise UserError(f"{self.name}: missing argument `{missing[0]}`")
-        for each in self.constants:
-            if each.has_default:
-                bound.setdefault(each.name, each.default)
         return bound
 
     def specialise(self, bound: Mapping[str, Any]) -> Specialisation:
-        """Checks `bound` (arrays as ArrayArgument) and infers the constants that shapes give."""
+        """Checks `bound` (arrays as ArrayArgument) and infers the constants that shapes give.
+
+        A constant is what the call passes, else what shapes give, else its default.
+        """
         constants = {p.name: bound[p.name] for p in self.constants if p.name in bound}
         origin = {name: "the call" for name in constants}
         arrays = []
@@ -140,6 +138,8 @@ class Signature:
                 self._infer_constants(parameter, argument, constants, origin)
                 arrays.append((parameter.name, argument.dtype, len(argument.shape)))
         for parameter in self.constants:
+            if parameter.name not in constants and parameter.has_default:
+                constants[parameter.name] = parameter.default
             if parameter.name not in constants:
                 raise UserError(
                     f"{self.name}: the constant `{parameter.name}` is neither passed nor a "
@@ -181,16 +181,13 @@ class Signature:
                 if dimension not in names:
                     continue
                 expected = constants.setdefault(dimension, extent)
-                reason = f"`{dimension}` is {expected} by {origin.setdefault(dimension, _by(parameter))}"
+                source = origin.setdefault(dimension, f"argument `{parameter.name}`")
+                reason = f"`{dimension}` is {expected} by {source}"
             if expected != extent:
                 raise UserError(
                     f"{self.name}: argument `{parameter.name}` must have extent {expected} in "
                     f"dimension {axis} ({reason}), found {extent}: {argument}"
                 )
-
-
-def _by(parameter: Parameter) -> str:
-    return f"argument `{parameter.name}`"
 
 
 def _misplaced(name: str, keyword_only: bool) -> str:
@@ -207,14 +204,12 @@ def _annotation(
     try:
         if isinstance(annotation, str):
             closure = inspect.getclosurevars(function).nonlocals
-            annotation = eval(annotation, {**function.__globals__, **closure})  # noqa: S307
+            annotation = eval(annotation, {**function.__globals__, **closure})
     except UserError as error:
         source.fail(node, error.message)
     except Exception as error:
         source.fail(node, f"annotation of `{node.arg}`: {error}; {_ANNOTATIONS}")
-    kind = getattr(annotation, "annotation_kind", None) or {"Tensor": "tensor"}.get(
-        getattr(annotation, "__name__", "")
-    )
+    kind = getattr(annotation, "annotation_kind", None)  # tw.Tensor, tw.Window as they are
     if kind is not None:
         return ArrayAnnotation(kind)
     if not isinstance(annotation, ArrayAnnotation | DType | Constant):

@@ -29,20 +29,20 @@ class Statements(Loops, Expressions):
         for statement in statements:
             if self.returned:
                 return
-            method = getattr(self, f"run_{type(statement).__name__}", None)
+            method = getattr(self, f"run_{type(statement).__name__.lower()}", None)
             if method is None:
                 self.unsupported(statement)
             method(statement)
 
-    def run_Pass(self, _node: ast.Pass) -> None:
+    def run_pass(self, _node: ast.Pass) -> None:
         pass
 
-    def run_Expr(self, node: ast.Expr) -> None:
+    def run_expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):  # a docstring, or `...`
             return
         self.evaluate(node.value)
 
-    def run_Assert(self, node: ast.Assert) -> None:
+    def run_assert(self, node: ast.Assert) -> None:
         test = self.evaluate(node.test)
         if not is_static(test):
             self.fail(node, "assert can test only what is known at compile time: remove it")
@@ -50,12 +50,12 @@ class Statements(Loops, Expressions):
             text = self.evaluate(node.msg) if node.msg is not None else ast.unparse(node.test)
             self.fail(node, f"assertion failed: {text}")
 
-    def run_Assign(self, node: ast.Assign) -> None:
+    def run_assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
 
-    def run_AugAssign(self, node: ast.AugAssign) -> None:
+    def run_augassign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):
             self.refuse_target(node.target)
         name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -83,7 +83,7 @@ class Statements(Loops, Expressions):
             self.fail(target, "attributes can't be assigned in a kernel: use a name")
         self.unsupported(target)
 
-    def run_Return(self, node: ast.Return) -> None:
+    def run_return(self, node: ast.Return) -> None:
         if node.value is not None and not (
             isinstance(node.value, ast.Constant) and node.value.value is None
         ):
@@ -93,7 +93,7 @@ class Statements(Loops, Expressions):
         self.build(node, "return_")
         self.returned = True
 
-    def run_If(self, node: ast.If) -> None:
+    def run_if(self, node: ast.If) -> None:
         condition = self.evaluate(node.test)
         if is_static(condition):
             self.run(node.body if condition else node.orelse)

@@ -11,7 +11,7 @@ from tilewire.frontend.visitor import Visitor
 
 
 class Subscripts(Visitor):
-    def evaluate_Subscript(self, node: ast.Subscript) -> Any:
+    def evaluate_subscript(self, node: ast.Subscript) -> Any:
         base = self.evaluate(node.value)  # type: ignore[attr-defined]
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if isinstance(base, Value):

@@ -11,7 +11,6 @@ _FUNCTION = "write the statements where they are needed"
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.While: ("a while loop", _LOOP),
     ast.Try: ("a try statement", "device code raises nothing: test with `if`"),
-    ast.TryStar: ("a try statement", "device code raises nothing: test with `if`"),
     ast.Raise: ("a raise statement", "device code raises nothing: use `return`, or `tw.where`"),
     ast.With: ("a with statement", "nothing in a kernel is entered or closed: remove it"),
     ast.AsyncWith: ("an async with statement", "remove it"),
@@ -50,6 +49,8 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.In: ("the operator `in`", "compare with `==` and `or`"),
     ast.NotIn: ("the operator `not in`", "compare with `!=` and `and`"),
 }
+if hasattr(ast, "TryStar"):  # Python 3.11
+    CONSTRUCTS[ast.TryStar] = CONSTRUCTS[ast.Try]
 
 
 def message_for(node: ast.AST) -> str:

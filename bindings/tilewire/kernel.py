@@ -1,0 +1,141 @@
+"""`@tw.kernel`: a Python function becomes a kernel, compiled at its first launch per signature."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tilewire import _tilewire
+from tilewire._tilewire import DType, Program, Target
+from tilewire.errors import UserError
+from tilewire.frontend.build import build_program
+from tilewire.frontend.signature import ArrayArgument, Signature, Specialisation
+from tilewire.frontend.source import Source
+
+if TYPE_CHECKING:
+    from tilewire._tilewire import Artifact, CompileReport
+
+
+class Auto:
+    """Type of `tw.auto`: the largest grid that is useful and can run at once."""
+
+    def __repr__(self) -> str:
+        return "tw.auto"
+
+
+auto = Auto()
+Grid = int | tuple[int, ...] | Auto
+
+
+def check_grid(grid: Any) -> Grid:
+    """UserError where `grid` is no grid; a tuple of one extent becomes an int."""
+    if isinstance(grid, Auto):
+        return grid
+    items = grid if isinstance(grid, tuple) else (grid,)
+    for each in items:
+        if not isinstance(each, int) or isinstance(each, bool) or each < 1:
+            raise UserError(
+                f"a grid is a positive int, a tuple of up to 3 or tw.auto, found {grid!r}"
+            )
+    if not 1 <= len(items) <= 3:
+        raise UserError(f"a grid has 1 to 3 dimensions, found {grid!r}")
+    return items[0] if len(items) == 1 else items
+
+
+class Kernel:
+    """What `@tw.kernel` makes of a function. `kernel[grid](args)` launches it.
+
+    Names of the module that the body uses are read when a signature is first compiled.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = function.__name__
+        self.source = Source.of(function)
+        self.signature = Signature.of(function, self.source)
+        self._compiled: dict[Any, Compiled] = {}
+
+    def __repr__(self) -> str:
+        return f"<tilewire kernel {self.name}>"
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> None:
+        raise UserError(f"a kernel is launched on a grid: write {self.name}[tw.auto](…)")
+
+    def __getitem__(self, grid: Any) -> Launch:
+        return Launch(self, check_grid(grid))
+
+    def on(self, *, lane: int | None = None, stream: Any = None) -> KernelOn:
+        """`kernel.on(stream=s)[grid](…)`: another stream than the framework's current one."""
+        return KernelOn(self, lane, stream)
+
+    def specialise(self, arguments: Mapping[str, Any]) -> Specialisation:
+        """For parameter name → ArrayArgument or constant; scalars need none."""
+        return self.signature.specialise(arguments)
+
+    def program(self, target: Target | str, specialisation: Specialisation) -> Program:
+        """The IR for one signature and target."""
+        target = Target(target) if isinstance(target, str) else target
+        return build_program(self.function, self.source, self.signature, specialisation, target)
+
+    def compile(
+        self, target: Target | str, specialisation: Specialisation, facts: Any = None
+    ) -> Compiled:
+        """The machine code for one signature, target and `facts` about arguments; cached."""
+        target = Target(target) if isinstance(target, str) else target
+        key = (specialisation, target, facts)
+        found = self._compiled.get(key)
+        if found is None:
+            program = self.program(target, specialisation)
+            if facts is not None:
+                program.set_facts(facts)
+            found = Compiled(*_tilewire.compile(program, target))
+            self._compiled[key] = found
+        return found
+
+
+class Compiled:
+    """An artifact, and how it came to be."""
+
+    def __init__(self, artifact: Artifact, report: CompileReport) -> None:
+        self.artifact = artifact
+        self.report = report
+        self.loaded: Any = None  # what a runtime made of it
+
+
+class KernelOn:
+    """A kernel with the lane and the stream said."""
+
+    def __init__(self, kernel: Kernel, lane: int | None, stream: Any) -> None:
+        if lane not in (None, 0):
+            raise UserError(f"there is only lane 0, found {lane!r}")
+        self.kernel = kernel
+        self.stream = stream
+
+    def __getitem__(self, grid: Any) -> Launch:
+        return Launch(self.kernel, check_grid(grid), self.stream)
+
+
+class Launch:
+    """`kernel[grid]`: call it with the kernel's arguments."""
+
+    def __init__(self, kernel: Kernel, grid: Grid, stream: Any = None) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.stream = stream
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        from tilewire.launch import launch
+
+        launch(self.kernel, self.grid, self.stream, args, kwargs)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Decorator: makes a kernel of a function over tiles. UserError at what it can't be."""
+    return Kernel(function)
+
+
+def array(kind: str, dtype: DType, *shape: int | None) -> ArrayArgument:
+    """Describes an array argument for `Kernel.specialise`."""
+    return ArrayArgument(kind, dtype, shape)

@@ -1,0 +1,22 @@
+"""Everything that a kernel's source text names as `tw.…`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewire._tilewire import all_dtypes
+from tilewire.frontend.builtins import BUILTINS
+from tilewire.frontend.values import target
+from tilewire.types import Tensor, const
+
+NAMES: dict[str, Any] = {
+    **{dtype.name: dtype for dtype in all_dtypes()},
+    **BUILTINS,
+    "Tensor": Tensor,
+    "const": const,
+    "target": target,
+    "world": "world",
+    "lsa": "lsa",
+    "rail": "rail",
+    "local": "local",
+}

@@ -1,0 +1,52 @@
+"""Fixtures of the Python tests."""
+
+import re
+from pathlib import Path
+
+import pytest
+import tilewire as tw
+from tilewire.frontend.signature import ArrayArgument
+
+
+def described(spec):
+    """`f32[?, 8]`, `window:bf16[?]`, or a constant as it is."""
+    match = isinstance(spec, str) and re.fullmatch(r"(window:)?(\w+)\[(.*)\]", spec)
+    if not match:
+        return spec
+    extents = [part.strip() for part in match[3].split(",") if part.strip()]
+    shape = tuple(None if part == "?" else int(part) for part in extents)
+    return ArrayArgument("window" if match[1] else "tensor", getattr(tw, match[2]), shape)
+
+
+def program_of(kernel, target="cpu", **arguments):
+    specs = {name: described(spec) for name, spec in arguments.items()}
+    return kernel.program(target, kernel.specialise(specs))
+
+
+@pytest.fixture
+def ir():
+    """`ir(kernel, target, x="f32[?]", B=64)`: IR text without locations."""
+    return lambda *args, **kwargs: program_of(*args, **kwargs).text(locations=False)
+
+
+@pytest.fixture
+def diagnose():
+    """`diagnose(function, x="f32[?]", …)`: the UserError, checked to stand at the line of the
+    function that ends in `# error`; returns its message and the text above the carets."""
+
+    def run(function, target="cpu", **arguments):
+        with pytest.raises(tw.UserError) as caught:
+            program_of(tw.kernel(function), target, **arguments)
+        error = caught.value
+        assert error.file == file_of(function)
+        lines = Path(error.file).read_text().splitlines()
+        assert lines[error.line - 1].rstrip().endswith("# error"), str(error)
+        shown, carets = str(error).splitlines()[-2:]
+        start = len(carets) - len(carets.lstrip())
+        return error.message, shown[start : len(carets)]
+
+    return run
+
+
+def file_of(function):
+    return function.__code__.co_filename
