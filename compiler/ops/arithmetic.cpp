@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -30,6 +33,23 @@ std::vector<Type> infer_bits(const OpCall& call) {
   return {type};
 }
 
+void emit_arithmetic_cuda(const Statement& statement, CudaEmitter& emitter) {
+  static const std::map<std::string_view, CudaOperator> operators = {
+      {"add", {"tw::add", "arithmetic.cuh", "+", Binding::kAdd}},
+      {"sub", {"tw::sub", "arithmetic.cuh", "-", Binding::kAdd}},
+      {"mul", {"tw::mul", "arithmetic.cuh", "*", Binding::kMultiply}},
+      {"div", {"tw::div", "arithmetic.cuh", "/", Binding::kMultiply}},
+      {"floordiv", {"tw::floordiv", "arithmetic.cuh"}},
+      {"mod", {"tw::mod", "arithmetic.cuh"}},
+      {"minimum", {"tw::minimum", "arithmetic.cuh"}},
+      {"maximum", {"tw::maximum", "arithmetic.cuh"}},
+      {"and", {"tw::bit_and", "arithmetic.cuh"}},
+      {"or", {"tw::bit_or", "arithmetic.cuh"}},
+      {"xor", {"tw::bit_xor", "arithmetic.cuh"}},
+  };
+  emit_operator(statement, emitter, operators.at(statement.op->name));
+}
+
 OpInfo binary_op(std::string_view name, std::string_view summary,
                  std::vector<Type> (*infer)(const OpCall&),
                  void (*emit_cpu)(const Statement&, CpuEmitter&)) {
@@ -39,6 +59,7 @@ OpInfo binary_op(std::string_view name, std::string_view summary,
   op.min_operands = op.max_operands = 2;
   op.infer = infer;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_arithmetic_cuda;
   return op;
 }
 

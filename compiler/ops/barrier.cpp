@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+#include <map>
+
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -15,6 +19,17 @@ std::vector<Type> infer_barrier(const OpCall& call) {
 std::vector<Type> infer_lsa_barrier(const OpCall& call) {
   require_one_of(call, "order", {"acq_rel", "acquire", "release", "relaxed"});
   return {};
+}
+
+/// The planner of synchronisation puts a `__syncthreads` before and behind it where needed.
+void emit_lsa_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
+  static const std::map<std::string_view, std::string_view> orders = {{"acq_rel", "kAcqRel"},
+                                                                      {"acquire", "kAcquire"},
+                                                                      {"release", "kRelease"},
+                                                                      {"relaxed", "kRelaxed"}};
+  emitter.include("lsa_barrier.cuh");
+  emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});",
+                                orders.at(statement.text("order")), statement.integer("site")));
 }
 
 Resources needs_barrier(const Statement&) {
@@ -53,6 +68,7 @@ OpInfo lsa_barrier_op() {
   op.stage = Stage::kLowered;
   op.infer = infer_lsa_barrier;
   op.emit_cpu = emit_cpu_lsa_barrier;
+  op.emit_cuda = emit_lsa_barrier_cuda;
   op.resources = needs_barrier;
   return op;
 }

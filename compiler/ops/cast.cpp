@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -15,6 +18,15 @@ void emit_cpu_cast(const Statement& statement, CpuEmitter& emitter) {
       statement, [](ScalarEmitter&, std::span<const CpuScalar> operands) { return operands[0]; });
 }
 
+void emit_cast_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const DType from = statement.operands.at(0)->type.dtype;
+  const DType to = statement.result()->type.dtype;
+  for (const DType dtype : {from, to}) {
+    if (is_float(dtype) && num_bytes(dtype) == 1) emitter.include("fp8.cuh");
+  }
+  emit_operator(statement, emitter, {fmt::format("tw::cast<{}>", device_type(to)), "cast.cuh"});
+}
+
 }  // namespace
 
 OpInfo cast_op() {
@@ -27,6 +39,7 @@ OpInfo cast_op() {
   op.attributes = {{"dtype", AttributeSpec::Kind::kDType, true, "of the result"}};
   op.infer = infer_cast;
   op.emit_cpu = emit_cpu_cast;
+  op.emit_cuda = emit_cast_cuda;
   return op;
 }
 

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -22,6 +25,18 @@ void emit_cpu_comparison(const Statement& statement, CpuEmitter& emitter) {
   });
 }
 
+void emit_comparison_cuda(const Statement& statement, CudaEmitter& emitter) {
+  static const std::map<std::string_view, CudaOperator> operators = {
+      {"eq", {"tw::eq", "comparison.cuh", "==", Binding::kEqual}},
+      {"ne", {"tw::ne", "comparison.cuh", "!=", Binding::kEqual}},
+      {"lt", {"tw::lt", "comparison.cuh", "<", Binding::kCompare}},
+      {"le", {"tw::le", "comparison.cuh", "<=", Binding::kCompare}},
+      {"gt", {"tw::gt", "comparison.cuh", ">", Binding::kCompare}},
+      {"ge", {"tw::ge", "comparison.cuh", ">=", Binding::kCompare}},
+  };
+  emit_operator(statement, emitter, operators.at(statement.op->name));
+}
+
 OpInfo comparison_op(std::string_view name, std::string_view summary,
                      void (*emit_cpu)(const Statement&, CpuEmitter&)) {
   OpInfo op;
@@ -30,6 +45,7 @@ OpInfo comparison_op(std::string_view name, std::string_view summary,
   op.min_operands = op.max_operands = 2;
   op.infer = infer_comparison;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_comparison_cuda;
   return op;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -34,6 +35,15 @@ std::vector<Type> infer_not(const OpCall& call) {
   return {type};
 }
 
+void emit_math_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const std::string_view name = statement.op->name;
+  if (name == "not" && statement.operands.at(0)->type == Type::scalar(DType::kBool)) {
+    return emit_operator(statement, emitter, {"tw::bit_not", "math.cuh", "!", Binding::kUnary});
+  }
+  const std::string function = name == "not" ? "tw::bit_not" : fmt::format("tw::{}", name);
+  emit_operator(statement, emitter, {function, "math.cuh"});
+}
+
 OpInfo unary_op(std::string_view name, std::string_view summary,
                 std::vector<Type> (*infer)(const OpCall&),
                 void (*emit_cpu)(const Statement&, CpuEmitter&)) {
@@ -43,6 +53,7 @@ OpInfo unary_op(std::string_view name, std::string_view summary,
   op.min_operands = op.max_operands = 1;
   op.infer = infer;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_math_cuda;
   return op;
 }
 

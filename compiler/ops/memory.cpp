@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/access.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/support/error.h"
@@ -168,6 +169,7 @@ OpInfo tile_load_op() {
   op.stage = Stage::kLowered;
   op.infer = infer_tile_load;
   op.emit_cpu = emit_cpu_tile_load;
+  op.emit_cuda = emit_tile_load_cuda;
   return op;
 }
 
@@ -183,6 +185,7 @@ OpInfo tile_store_op() {
   op.stage = Stage::kLowered;
   op.infer = infer_tile_store;
   op.emit_cpu = emit_cpu_tile_store;
+  op.emit_cuda = emit_tile_store_cuda;
   return op;
 }
 

@@ -57,6 +57,9 @@ struct OpInfo {
   Resources (*resources)(const Statement&) = nullptr;
   /// Emits CUDA text. Null only for ops that lowering removes.
   void (*emit_cuda)(const Statement&, CudaEmitter&) = nullptr;
+  /// Bytes of shared memory that its CUDA code passes data through, with a `__syncthreads` between
+  /// writing and reading them, on so many threads; 0 or null: none.
+  int (*cuda_shared_bytes)(const Statement&, int num_threads) = nullptr;
   /// Emits code for the CPU. Null only for ops that lowering removes.
   void (*emit_cpu)(const Statement&, CpuEmitter&) = nullptr;
 };

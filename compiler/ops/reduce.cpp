@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "templates/tilewire/layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -81,6 +85,41 @@ void emit_cpu_min(const Statement& statement, CpuEmitter& emitter) {
                  [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.minimum(a, x); });
 }
 
+int reduce_shared_bytes(const Statement& statement, int num_threads) {
+  const Type& tile = statement.operands.at(0)->type;
+  const Type& result = statement.result()->type;
+  if (result.is_scalar()) {
+    if (num_threads <= device::kWarpThreads) return 0;
+    return device::reduce_bytes(num_threads, std::max(num_bytes(result.dtype), 4));
+  }
+  return std::max(
+      device::piece_bytes(static_cast<int>(tile.num_elements()), num_bytes(tile.dtype)),
+      device::piece_bytes(static_cast<int>(result.num_elements()), num_bytes(result.dtype)));
+}
+
+void emit_reduce_cuda(const Statement& statement, CudaEmitter& emitter) {
+  static const std::map<std::string_view, std::string_view> functors = {
+      {"sum", "Sum"}, {"max", "Max"}, {"min", "Min"}};
+  emitter.include("reduce.cuh");
+  const Value* tile = statement.operands.at(0);
+  const Value* result = statement.result();
+  const std::string_view functor = functors.at(statement.op->name);
+  const std::string arguments =
+      fmt::format("({}, {})", emitter.argument(tile), emitter.shared(statement));
+  if (result->type.is_scalar()) {
+    emitter.define_here(
+        result,
+        fmt::format("tw::reduce<tw::{}, {}>{}", functor, emitter.type(result->type), arguments),
+        statement.op->name);
+    return;
+  }
+  emitter.define_here(
+      result,
+      fmt::format("tw::reduce_axis<tw::{}, {}, {}, {}>{}", functor, statement.integer("axis"),
+                  emitter.extents(tile->type), emitter.type(result->type), arguments),
+      statement.op->name);
+}
+
 OpInfo reduce_op(std::string_view name, std::string_view summary,
                  std::vector<Type> (*infer)(const OpCall&),
                  void (*emit_cpu)(const Statement&, CpuEmitter&)) {
@@ -91,6 +130,8 @@ OpInfo reduce_op(std::string_view name, std::string_view summary,
   op.attributes = {{"axis", AttributeSpec::Kind::kInteger, false, "from 0; absent: all of them"}};
   op.infer = infer;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_reduce_cuda;
+  op.cuda_shared_bytes = reduce_shared_bytes;
   return op;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -64,6 +65,23 @@ void emit_cpu_rank(const Statement& statement, CpuEmitter& emitter) {
   emitter.define(statement.result(), rank);
 }
 
+void emit_constant_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const DType dtype = statement.result()->type.dtype;
+  if (num_bytes(dtype) < 4 && is_float(dtype)) emitter.include("cast.cuh");
+  if (num_bytes(dtype) == 1 && is_float(dtype)) emitter.include("fp8.cuh");
+}  // its literal stands where it is used
+
+void emit_grid_axis_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const std::string_view variable = statement.is("program_id") ? "blockIdx" : "gridDim";
+  const char axis = "xyz"[statement.integer("axis")];
+  emitter.define(statement.result(), fmt::format("int64_t{{{}.{}}}", variable, axis));
+}
+
+void emit_rank_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const std::string_view field = statement.text("team") == "lsa" ? "lsaRank" : "rank";
+  emitter.define(statement.result(), fmt::format("int64_t{{comm.{}}}", field));
+}
+
 // A constant's value may be of any type: `infer_constant` checks it against the dtype.
 OpInfo constant_op() {
   OpInfo op;
@@ -73,6 +91,7 @@ OpInfo constant_op() {
                    {"dtype", AttributeSpec::Kind::kDType, true, "its dtype"}};
   op.infer = infer_constant;
   op.emit_cpu = emit_cpu_constant;
+  op.emit_cuda = emit_constant_cuda;
   return op;
 }
 
@@ -84,6 +103,7 @@ OpInfo grid_op(std::string_view name, std::string_view summary,
   op.attributes = {{"axis", AttributeSpec::Kind::kInteger, true, "0 to 2"}};
   op.infer = infer_grid_axis;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_grid_axis_cuda;
   return op;
 }
 
@@ -94,6 +114,7 @@ OpInfo rank_op() {
   op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`world` or `lsa`"}};
   op.infer = infer_rank;
   op.emit_cpu = emit_cpu_rank;
+  op.emit_cuda = emit_rank_cuda;
   return op;
 }
 

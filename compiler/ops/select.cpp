@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -27,6 +28,18 @@ void emit_cpu_select(const Statement& statement, CpuEmitter& emitter) {
   });
 }
 
+void emit_select_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const Value* result = statement.result();
+  if (!result->type.is_scalar()) {
+    return emit_operator(statement, emitter, {"tw::select", "comparison.cuh"});
+  }
+  emitter.define(
+      result,
+      fmt::format("{} ? {} : {}", emitter.operand(statement.operands[0], Binding::kOr),
+                  emitter.argument(statement.operands[1]), emitter.argument(statement.operands[2])),
+      Binding::kChoose);
+}
+
 }  // namespace
 
 OpInfo select_op() {
@@ -36,6 +49,7 @@ OpInfo select_op() {
   op.min_operands = op.max_operands = 3;
   op.infer = infer_select;
   op.emit_cpu = emit_cpu_select;
+  op.emit_cuda = emit_select_cuda;
   return op;
 }
 

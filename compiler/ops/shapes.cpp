@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/movement.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -134,9 +136,22 @@ void emit_cpu_extract(const Statement& statement, CpuEmitter& emitter) {
   emitter.define(statement.result(), scalars.select(is_inside, element, zero));
 }
 
+void emit_full_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const Value* result = statement.result();
+  emitter.define(result, fmt::format("tw::full<{}>({})", emitter.type(result->type),
+                                     emitter.argument(statement.operands.at(0))));
+}
+
+void emit_arange_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const Value* result = statement.result();
+  emitter.define(result, fmt::format("tw::arange<{}>({})", emitter.type(result->type),
+                                     statement.integer("start")));
+}
+
 OpInfo shape_op(std::string_view name, std::string_view summary, int num_operands,
                 std::vector<Type> (*infer)(const OpCall&),
-                void (*emit_cpu)(const Statement&, CpuEmitter&)) {
+                void (*emit_cpu)(const Statement&, CpuEmitter&),
+                void (*emit_cuda)(const Statement&, CudaEmitter&)) {
   OpInfo op;
   op.name = name;
   op.summary = summary;
@@ -144,6 +159,12 @@ OpInfo shape_op(std::string_view name, std::string_view summary, int num_operand
   op.attributes = {{"shape", AttributeSpec::Kind::kIntegers, true, "of the result"}};
   op.infer = infer;
   op.emit_cpu = emit_cpu;
+  op.emit_cuda = emit_cuda;
+  return op;
+}
+
+OpInfo moving_op(OpInfo op) {
+  op.cuda_shared_bytes = moved_shared_bytes;
   return op;
 }
 
@@ -155,6 +176,7 @@ OpInfo arange_op() {
                    {"stop", AttributeSpec::Kind::kInteger, true, "one past the last"}};
   op.infer = infer_arange;
   op.emit_cpu = emit_cpu_arange;
+  op.emit_cuda = emit_arange_cuda;
   return op;
 }
 
@@ -166,6 +188,8 @@ OpInfo extract_op() {
   op.max_operands = 4;
   op.infer = infer_extract;
   op.emit_cpu = emit_cpu_extract;
+  op.emit_cuda = emit_extract_cuda;
+  op.cuda_shared_bytes = extract_shared_bytes;
   return op;
 }
 
@@ -173,12 +197,13 @@ OpInfo extract_op() {
 
 std::vector<OpInfo> shape_ops() {
   return {
-      shape_op("full", "A tile with one value everywhere.", 1, infer_full, emit_cpu_full),
+      shape_op("full", "A tile with one value everywhere.", 1, infer_full, emit_cpu_full,
+               emit_full_cuda),
       arange_op(),
-      shape_op("broadcast", "Repeats extents of 1; the rank stays.", 1, infer_broadcast,
-               emit_cpu_broadcast),
-      shape_op("reshape", "The same elements in row-major order under another shape.", 1,
-               infer_reshape, emit_cpu_reshape),
+      moving_op(shape_op("broadcast", "Repeats extents of 1; the rank stays.", 1, infer_broadcast,
+                         emit_cpu_broadcast, emit_moved_cuda)),
+      moving_op(shape_op("reshape", "The same elements in row-major order under another shape.", 1,
+                         infer_reshape, emit_cpu_reshape, emit_moved_cuda)),
       extract_op(),
   };
 }

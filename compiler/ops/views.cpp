@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/memory.h"
@@ -85,6 +86,28 @@ void emit_cpu_address(const Statement& statement, CpuEmitter& emitter) {
   emitter.define_address(statement, statement.operands[0], rank, statement.operands.back());
 }
 
+void emit_stride_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.define(
+      statement.result(),
+      emitter.stride(statement.operands.at(0), static_cast<int>(statement.integer("dimension"))));
+}
+
+void emit_address_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const Value* view = statement.operands.at(0);
+  const std::string type = emitter.type(statement.result()->type);
+  std::string base = emitter.parameter(view);
+  if (statement.flag("peer")) {
+    base = fmt::format("static_cast<{}>(ncclGetLsaPointer({}, {}.offset, {}))", type,
+                       emitter.window(view), base,
+                       emitter.operand(statement.operands.at(1), Binding::kChoose));
+  } else if (view->type.memory == Memory::kWindow) {
+    base = fmt::format("static_cast<{}>({}.local)", type, base);
+  }
+  const std::string offset = emitter.operand(statement.operands.back(), Binding::kAdd);
+  if (offset == "0") return emitter.define(statement.result(), base);
+  emitter.define(statement.result(), fmt::format("{} + {}", base, offset), Binding::kAdd);
+}
+
 OpInfo at_op() {
   OpInfo op;
   op.name = "at";
@@ -130,6 +153,7 @@ OpInfo stride_op() {
   op.stage = Stage::kLowered;
   op.infer = infer_dimension_of_view;
   op.emit_cpu = emit_cpu_stride;
+  op.emit_cuda = emit_stride_cuda;
   return op;
 }
 
@@ -143,6 +167,7 @@ OpInfo address_op() {
   op.stage = Stage::kLowered;
   op.infer = infer_address;
   op.emit_cpu = emit_cpu_address;
+  op.emit_cuda = emit_address_cuda;
   return op;
 }
 

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include "compiler/codegen/cuda/kernel_writer.h"
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+
+void KernelWriter::write_region(const Region& region) {
+  for (const auto& statement : region.statements) {
+    if (statement->kind != StatementKind::kYield) write_statement(*statement);
+  }
+}
+
+void KernelWriter::write_statement(const Statement& statement) {
+  emitter_.begin(statement);
+  if (emitter_.plan_.syncs_before.contains(&statement)) emitter_.statement("__syncthreads();");
+  switch (statement.kind) {
+    case StatementKind::kOp:
+      if (statement.op->emit_cuda == nullptr) {
+        throw InternalError(fmt::format("'{}' is left in a lowered program", statement.op->name),
+                            statement.location);
+      }
+      return statement.op->emit_cuda(statement, emitter_);
+    case StatementKind::kFor:
+      return write_for(statement);
+    case StatementKind::kIf:
+      return write_if(statement);
+    case StatementKind::kYield:
+      throw InternalError("a yield that ends no region", statement.location);
+    case StatementKind::kReturn:
+      return emitter_.statement("return;");
+  }
+}
+
+void KernelWriter::write_for(const Statement& loop) {
+  if (loop.iterate() != Iterate::kRange) {
+    throw InternalError("a loop is left that isn't a range", loop.location);
+  }
+  const Region& body = loop.regions.at(0);
+  std::vector<std::string> variables;
+  for (std::size_t i = 1; i < body.arguments.size(); ++i) {
+    const Value* carried = body.arguments[i];
+    const Value* initial = loop.operands.at(2 + i);
+    const std::string& hint = !carried->name.empty() ? carried->name : initial->name;
+    const std::string name = emitter_.names_.make(hint.empty() ? "carried" : hint);
+    emitter_.statement(
+        fmt::format("{} {} = {};", emitter_.type(carried->type), name, emitter_.argument(initial)));
+    emitter_.bind(carried, name);
+    emitter_.bind(loop.results.at(i - 1), name);
+    variables.push_back(name);
+  }
+  const Value* index = body.arguments.at(0);
+  const std::string name = emitter_.variable(index, "i");
+  emitter_.tell();
+  const std::string step = emitter_.operand(loop.operands.at(2), Binding::kChoose);
+  emitter_.writer_.open(
+      fmt::format("for ({} {} = {}; {} < {}; {})", emitter_.type(index->type), name,
+                  emitter_.operand(loop.operands.at(0), Binding::kChoose), name,
+                  emitter_.operand(loop.operands.at(1), Binding::kCompare), name,
+                  step == "1" ? "++" + name : fmt::format("{} += {}", name, step)));
+  write_region(body);
+  write_yield(*body.statements.back(), variables);
+  emitter_.writer_.close();
+}
+
+void KernelWriter::write_if(const Statement& branch) {
+  std::vector<std::string> variables;
+  for (const Value* result : branch.results) {
+    const std::string name = emitter_.variable(result, "chosen");
+    emitter_.statement(fmt::format("{} {};", emitter_.type(result->type), name));
+    variables.push_back(name);
+  }
+  emitter_.tell();
+  emitter_.writer_.open(
+      fmt::format("if ({})", emitter_.operand(branch.operands.at(0), Binding::kChoose)));
+  write_region(branch.regions.at(0));
+  write_yield(*branch.regions.at(0).statements.back(), variables);
+  const Region& other = branch.regions.at(1);
+  if (other.statements.size() > 1 || !variables.empty()) {
+    emitter_.writer_.reopen("else");
+    write_region(other);
+    write_yield(*other.statements.back(), variables);
+  }
+  emitter_.writer_.close();
+}
+
+void KernelWriter::write_yield(const Statement& yield, const std::vector<std::string>& variables) {
+  if (yield.kind == StatementKind::kReturn) return;
+  if (yield.kind != StatementKind::kYield || yield.operands.size() != variables.size()) {
+    throw InternalError("a region hands out other values than its statement takes", yield.location);
+  }
+  std::vector<std::string> values;
+  for (const Value* value : yield.operands) {
+    values.push_back(emitter_.operand(value, Binding::kChoose));
+  }
+  // All are handed out at once: a variable that another one takes is read before it changes.
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (values[i] != variables[k]) continue;
+      const std::string kept = emitter_.names_.make(variables[k] + "_before");
+      emitter_.writer_.line(fmt::format("const auto {} = {};", kept, values[i]));
+      values[i] = kept;
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == variables[i]) continue;
+    if (const Statement* definition = yield.operands[i]->definition) emitter_.begin(*definition);
+    emitter_.statement(fmt::format("{} = {};", variables[i], values[i]));
+  }
+}
+
+}  // namespace tilewire

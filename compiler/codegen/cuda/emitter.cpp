@@ -1,0 +1,210 @@
+#include "compiler/codegen/cuda/emitter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// A longer expression gets a variable even where it is used once.
+constexpr std::size_t kMaxInlined = 72;
+
+const Attribute* constant_of(const Value* value) {
+  const Statement* definition = value->definition;
+  if (definition == nullptr || !definition->is("constant")) return nullptr;
+  return &definition->attributes.find("value")->second;
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(c));
+  return result;
+}
+
+}  // namespace
+
+CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
+    : program_(lowered), description_(description), plan_(plan_synchronisation(lowered)) {
+  const auto collect = [this](const auto& self, const Region& region) -> void {
+    for (const auto& statement : region.statements) {
+      regions_[statement.get()] = &region;
+      for (const Value* value : statement->operands) {
+        Use& use = uses_[value];
+        use = {use.count + 1, statement.get(), &region};
+      }
+      for (const Region& inner : statement->regions) self(self, inner);
+    }
+  };
+  collect(collect, program_.body);
+}
+
+void CudaEmitter::bind(const Value* value, std::string text, Binding binding) {
+  expressions_[value] = {std::move(text), binding};
+}
+
+const CudaEmitter::Expression& CudaEmitter::expression(const Value* value) const {
+  const auto found = expressions_.find(value);
+  if (found == expressions_.end()) {
+    throw InternalError(fmt::format("value '{}' of type {} is used before it was emitted",
+                                    value->name, value->type.to_string()));
+  }
+  return found->second;
+}
+
+std::string CudaEmitter::argument(const Value* value) const {
+  if (const Attribute* constant = constant_of(value)) {
+    return literal(*constant, value->type.dtype, true);
+  }
+  return expression(value).text;
+}
+
+std::string CudaEmitter::operand(const Value* value, Binding binding) const {
+  if (const Attribute* constant = constant_of(value)) {
+    const auto* integer = std::get_if<std::int64_t>(constant);
+    if (integer != nullptr && value->type.dtype == kIndex) return size(*integer);
+    return literal(*constant, value->type.dtype, false);
+  }
+  const Expression& found = expression(value);
+  return found.binding < binding || found.binding == Binding::kAtom
+             ? found.text
+             : fmt::format("({})", found.text);
+}
+
+std::string CudaEmitter::call(std::string_view function,
+                              const std::vector<const Value*>& arguments) const {
+  std::vector<std::string> texts;
+  for (const Value* value : arguments) texts.push_back(argument(value));
+  return fmt::format("{}({})", function, fmt::join(texts, ", "));
+}
+
+bool CudaEmitter::is_inlined(const Value* value, const std::string& text) const {
+  const auto found = uses_.find(value);
+  if (found == uses_.end() || found->second.count != 1 || text.size() > kMaxInlined) return false;
+  const Statement& user = *found->second.user;
+  const bool is_same_region = found->second.region == regions_.at(value->definition);
+  // What a loop starts from, and what an iteration or a branch hands out alone: the variable that
+  // takes it has the user's name.
+  if (user.kind == StatementKind::kFor) return is_same_region;
+  if (user.kind == StatementKind::kYield) return is_same_region && user.operands.size() == 1;
+  if (value->type == Type::scalar(kIndex) && value->name.empty()) return true;
+  return is_same_region && value->name.empty() &&
+         user.location.line == value->definition->location.line;
+}
+
+std::string CudaEmitter::variable(const Value* value, std::string_view hint) {
+  std::string name = names_.make(value->name.empty() ? hint : value->name);
+  bind(value, name);
+  return name;
+}
+
+void CudaEmitter::define(const Value* result, std::string text, Binding binding) {
+  const bool is_used = uses_.find(result) != uses_.end();
+  if (!is_used || is_inlined(result, text)) return bind(result, std::move(text), binding);
+  define_here(result, text, result->definition->op->name);
+}
+
+void CudaEmitter::define_here(const Value* result, const std::string& text, std::string_view hint) {
+  const std::string name = variable(result, hint);
+  if (result->type.is_pointer()) {
+    return statement(fmt::format("{} const {} = {};", type(result->type), name, text));
+  }
+  statement(fmt::format("const {} {} = {};", type(result->type), name, text));
+}
+
+void CudaEmitter::alias(const Value* result, const Value* source) {
+  const std::string text = argument(source);
+  if (text == to_identifier(text)) return bind(result, text);
+  define(result, text);
+}
+
+void CudaEmitter::statement(std::string_view text) {
+  tell();
+  writer_.line(text);
+}
+
+std::string CudaEmitter::type(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::kScalar:
+      return std::string(device_type(type.dtype));
+    case Type::Kind::kPointer:
+      return fmt::format("{}*", device_type(type.dtype));
+    case Type::Kind::kView:
+      throw InternalError("a view is left in a lowered program");
+    case Type::Kind::kTile:
+      break;
+  }
+  if (type.layout.vector <= 0) {
+    throw InternalError(fmt::format("{} has no layout", type.to_string()));
+  }
+  include("tile.cuh");
+  const std::string shape = fmt::format("{}", fmt::join(type.shape, "x"));
+  std::string name = fmt::format("Tile{}_{}", upper(name_of(type.dtype)), shape);
+  std::vector<std::string> factors;
+  for (const std::int64_t extent : type.shape) factors.push_back(size(extent));
+  const std::string meaning =
+      fmt::format("tw::Tile<{}, tw::Blocked<{}, {}, kThreads>>", device_type(type.dtype),
+                  fmt::join(factors, " * "), type.layout.vector);
+  // A second layout of one shape says so in its name.
+  if (tile_aliases_.contains(name) && tile_aliases_[name] != meaning) {
+    name += fmt::format("_by_{}", type.layout.vector);
+  }
+  tile_aliases_[name] = meaning;
+  return name;
+}
+
+std::string CudaEmitter::extents(const Type& tile) const {
+  std::vector<std::string> sizes;
+  for (const std::int64_t extent : tile.shape) sizes.push_back(size(extent));
+  return fmt::format("tw::Extents<{}>", fmt::join(sizes, ", "));
+}
+
+std::string CudaEmitter::parameter(const Value* view) const { return expression(view).text; }
+
+std::string CudaEmitter::window(const Value* view) {
+  const auto found = windows_.find(view);
+  if (found != windows_.end()) return found->second;
+  return windows_[view] = names_.make(parameter(view) + "_window");
+}
+
+std::string CudaEmitter::stride(const Value* view, int dimension) const {
+  const auto found = strides_.find({view, dimension});
+  if (found != strides_.end()) return found->second;
+  throw InternalError(fmt::format("stride {} of '{}' is no argument", dimension, view->name));
+}
+
+std::string CudaEmitter::size(std::int64_t number) const {
+  const auto found = named_sizes_.find(number);
+  return found == named_sizes_.end() ? fmt::format("{}", number) : found->second;
+}
+
+std::string CudaEmitter::shared(const Statement& statement) const {
+  const auto found = plan_.shared_offsets.find(&statement);
+  if (found == plan_.shared_offsets.end()) return "nullptr";
+  return found->second == 0 ? "shared" : fmt::format("shared + {}", found->second);
+}
+
+void CudaEmitter::include(std::string_view header) { includes_.emplace(header); }
+
+void CudaEmitter::begin(const Statement& statement) { current_ = &statement; }
+
+void CudaEmitter::tell() {
+  if (current_ == nullptr || !current_->location.is_known()) return;
+  const std::string place =
+      fmt::format("{}:{}", current_->location.file_name(), current_->location.line);
+  if (place == told_) return;
+  told_ = place;
+  const int number =
+      story_numbers_.try_emplace(place, static_cast<int>(story_numbers_.size()) + 1).first->second;
+  const auto story = stories_.find(place);
+  writer_.blank();
+  writer_.raw_line(story == stories_.end()
+                       ? fmt::format("// {}. {}", number, place)
+                       : fmt::format("// {}. {}: {}", number, place, story->second));
+}
+
+}  // namespace tilewire

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/codegen/cuda/sync_plan.h"
+#include "compiler/codegen/cuda/writer.h"
+#include "compiler/ir/program.h"
+#include "compiler/jit/artifact.h"
+
+namespace tilewire {
+
+/// How tightly the outermost operator of an expression binds, tightest first.
+enum class Binding { kAtom, kUnary, kMultiply, kAdd, kCompare, kEqual, kAnd, kOr, kChoose };
+
+/// What an op's `emit_cuda` writes with: expressions for its operands, definitions of its results.
+///
+/// A pure result that is used once is no statement of its own: its expression stands where it is
+/// used. All other results get a variable with the user's name.
+class CudaEmitter {
+ public:
+  CudaEmitter(const Program& lowered, const Artifact& description);
+
+  // Expressions.
+  /// A value as the argument of a call: literals carry their type.
+  std::string argument(const Value* value) const;
+  /// A value as an operand of an operator that binds as `binding`; in brackets where needed.
+  std::string operand(const Value* value, Binding binding) const;
+  /// `name(operands…)` of a device function.
+  std::string call(std::string_view function, const std::vector<const Value*>& arguments) const;
+
+  // Definitions. `text` computes the value.
+  void define(const Value* result, std::string text, Binding binding = Binding::kAtom);
+  /// One that must be computed here and now: reads of memory, and what synchronises.
+  void define_here(const Value* result, const std::string& text, std::string_view hint);
+  /// One that is another value under a new type.
+  void alias(const Value* result, const Value* source);
+  void statement(std::string_view text);
+
+  // What an op may ask for.
+  std::string type(const Type& type);              ///< `float`, `tw::bf16`, `TileF32_4x128`, `T*`
+  std::string extents(const Type& tile) const;     ///< `tw::Extents<4, 128>`
+  std::string parameter(const Value* view) const;  ///< the argument's name
+  std::string window(const Value* view);           ///< its `ncclWindow_t`
+  std::string stride(const Value* view, int dimension) const;
+  std::string size(std::int64_t number) const;           ///< by name where the user named it
+  std::string shared(const Statement& statement) const;  ///< where its shared memory begins
+  void include(std::string_view header);                 ///< a device header
+  int num_threads() const { return program_.num_threads; }
+
+ private:
+  friend class KernelWriter;  // the structure around the ops
+  struct Expression {
+    std::string text;
+    Binding binding = Binding::kAtom;
+  };
+
+  void bind(const Value* value, std::string text, Binding binding = Binding::kAtom);
+  const Expression& expression(const Value* value) const;
+  bool is_inlined(const Value* value, const std::string& text) const;
+  std::string variable(const Value* value, std::string_view hint);
+  void begin(const Statement& statement);
+  void tell();  ///< the comment of the user's line, before its first text
+
+  const Program& program_;
+  const Artifact& description_;
+  SyncPlan plan_;
+  Writer writer_;
+  UniqueNames names_;
+  std::map<const Value*, Expression> expressions_;
+  struct Use {
+    int count = 0;
+    const Statement* user = nullptr;
+    const Region* region = nullptr;
+  };
+  std::map<const Value*, Use> uses_;
+  std::map<const Statement*, const Region*> regions_;
+  std::map<std::string, std::string> tile_aliases_;  ///< name → what it stands for
+  std::map<const Value*, std::string> windows_;      ///< parameter → name of its ncclWindow_t
+  std::map<std::pair<const Value*, int>, std::string> strides_;
+  std::map<std::int64_t, std::string> named_sizes_;
+  std::set<std::string, std::less<>> includes_;
+  std::map<std::string, std::string> stories_;  ///< file:line → what happens there
+  std::map<std::string, int> story_numbers_;
+  const Statement* current_ = nullptr;
+  std::string told_;  ///< the line that was commented last
+};
+
+/// `float`, `tw::bf16`, `int64_t`: the element type in device code.
+std::string_view device_type(DType dtype);
+
+/// A constant as C++ text; `typed`: its C++ type is exactly that of the dtype.
+std::string literal(const Attribute& value, DType dtype, bool typed);
+
+}  // namespace tilewire

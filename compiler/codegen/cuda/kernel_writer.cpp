@@ -1,0 +1,239 @@
+#include "compiler/codegen/cuda/kernel_writer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// Smaller numbers are too common to stand for the user's constant.
+constexpr std::int64_t kLeastNamedSize = 16;
+
+/// What a statement does, in a word or two; empty where only the generated text would care.
+std::string story_of(const Statement& statement, const Artifact& description) {
+  if (statement.kind == StatementKind::kFor) return "for";
+  if (statement.kind == StatementKind::kIf) return "if";
+  if (statement.kind == StatementKind::kReturn) return "return";
+  if (statement.kind == StatementKind::kYield || statement.is("constant")) return "";
+  if (statement.is("lsa_barrier")) {
+    const auto site = static_cast<std::size_t>(statement.integer("site"));
+    return site < description.wait_sites.size() ? description.wait_sites[site].what : "barrier";
+  }
+  if (statement.is("tile_load") || statement.is("tile_store")) {
+    const Statement* address = statement.operands.at(0)->definition;
+    const std::string_view word = statement.is("tile_load") ? "load" : "store";
+    if (address == nullptr || address->operands.empty()) return std::string(word);
+    return fmt::format("{} {}", word, address->operands.front()->name);
+  }
+  for (const Value* result : statement.results) {
+    if (result->type.is_pointer() || result->type == Type::scalar(kIndex)) return "";
+  }
+  return std::string(statement.op->name);
+}
+
+std::string shape_text(const Parameter& parameter) {
+  std::vector<std::string> extents;
+  for (const Dimension& dimension : parameter.shape) {
+    extents.push_back(dimension.size == kDynamic ? dimension.name
+                                                 : fmt::format("{}", dimension.size));
+  }
+  return fmt::format("{}[{}]", name_of(parameter.dtype), fmt::join(extents, ", "));
+}
+
+}  // namespace
+
+KernelWriter::KernelWriter(const Program& lowered, const Artifact& description)
+    : program_(lowered), description_(description), emitter_(lowered, description) {}
+
+std::string KernelWriter::write() {
+  if (program_.num_threads <= 0) throw InternalError("the program has no layout yet");
+  for_each_statement(program_.body, [this](const Statement& statement) {
+    has_barrier_ |= statement.is("lsa_barrier");
+  });
+  name_sizes();
+  name_arguments();
+  collect_stories();
+  write_signature();
+  write_preamble();
+  write_region(program_.body);
+  emitter_.writer_.close();
+  return top() + emitter_.writer_.text();
+}
+
+/// The user's integer constants, where each stands for a number of its own.
+void KernelWriter::name_sizes() {
+  std::map<std::int64_t, int> counts;
+  for (const auto& [name, value] : program_.constants) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) ++counts[*integer];
+  }
+  for (const auto& [name, value] : program_.constants) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (integer == nullptr || *integer < kLeastNamedSize || counts[*integer] > 1) continue;
+    emitter_.named_sizes_[*integer] = emitter_.names_.make(name);
+  }
+}
+
+void KernelWriter::name_arguments() {
+  for (const ArgumentSlot& slot : description_.arguments) {
+    arguments_.push_back(argument_text(slot));
+  }
+}
+
+/// Names the argument, binds the value that it holds, and gives its declaration.
+std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
+  using Kind = ArgumentSlot::Kind;
+  const auto index = static_cast<std::size_t>(slot.index);
+  const auto named = [this](const std::string& hint, const Value* value) {
+    std::string name = emitter_.names_.make(hint);
+    if (value != nullptr) emitter_.bind(value, name);
+    return name;
+  };
+  switch (slot.kind) {
+    case Kind::kTensor: {
+      const Parameter& parameter = program_.parameters.at(index);
+      return fmt::format("{}* {}", device_type(parameter.dtype),
+                         named(parameter.name, parameter.value));
+    }
+    case Kind::kWindow: {
+      emitter_.include("abi.cuh");
+      const Parameter& parameter = program_.parameters.at(index);
+      return fmt::format("const __grid_constant__ tw::WindowHandle {}",
+                         named(parameter.name, parameter.value));
+    }
+    case Kind::kScalar: {
+      const Parameter& parameter = program_.parameters.at(index);
+      return fmt::format("{} {}", device_type(parameter.dtype),
+                         named(parameter.name, parameter.value));
+    }
+    case Kind::kExtent: {
+      const auto& [name, value] = program_.dimensions.at(index);
+      return fmt::format("int64_t {}", named(name, value));
+    }
+    case Kind::kStride: {
+      const Parameter& parameter = program_.parameters.at(index);
+      const std::string name =
+          named(fmt::format("{}_stride_{}", parameter.name, slot.dimension), nullptr);
+      emitter_.strides_[{parameter.value, slot.dimension}] = name;
+      return fmt::format("int64_t {}", name);
+    }
+    case Kind::kDeviceComm:
+      has_comm_ = true;
+      return "const __grid_constant__ ncclDevComm comm";
+    case Kind::kLane:
+      emitter_.include("abi.cuh");
+      return "const __grid_constant__ tw::Lane lane";
+  }
+  throw InternalError("an argument of unknown kind");
+}
+
+void KernelWriter::collect_stories() {
+  std::map<std::string, std::vector<std::string>> words;
+  for_each_statement(program_.body, [&](const Statement& statement) {
+    const std::string word = story_of(statement, description_);
+    if (word.empty() || !statement.location.is_known()) return;
+    auto& list =
+        words[fmt::format("{}:{}", statement.location.file_name(), statement.location.line)];
+    if (std::ranges::find(list, word) == list.end()) list.push_back(word);
+  });
+  for (const auto& [place, list] : words) {
+    emitter_.stories_[place] = fmt::format("{}", fmt::join(list, ", "));
+  }
+}
+
+void KernelWriter::write_signature() {
+  Writer& writer = emitter_.writer_;
+  writer.raw_line("extern \"C\" __global__ void __launch_bounds__(kThreads)");
+  writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));
+}
+
+void KernelWriter::write_preamble() {
+  Writer& writer = emitter_.writer_;
+  if (emitter_.plan_.num_shared_bytes > 0) {
+    writer.line(
+        fmt::format("__shared__ alignas(16) char shared[{}];", emitter_.plan_.num_shared_bytes));
+  }
+  for_each_statement(program_.body, [&](const Statement& statement) {
+    if (!statement.is("address") || !statement.flag("peer")) return;
+    const Value* view = statement.operands.at(0);
+    if (emitter_.windows_.contains(view)) return;
+    writer.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
+                            emitter_.window(view), emitter_.parameter(view)));
+  });
+  if (!has_barrier_) return;
+  emitter_.include("lsa_barrier.cuh");
+  writer.line(
+      "const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);");
+  writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);",
+                          description_.target.lsa_size));
+}
+
+std::string KernelWriter::top() {
+  Writer writer;
+  write_description(writer);
+  writer.blank();
+  if (has_comm_) {
+    writer.raw_line("#include <nccl_device.h>");
+    writer.blank();
+  }
+  emitter_.include("base.cuh");
+  for (const std::string& header : emitter_.includes_) {
+    writer.raw_line(fmt::format("#include \"tilewire/{}\"", header));
+  }
+  writer.blank();
+  writer.raw_line("namespace tw = tilewire::device;");
+  writer.blank();
+  writer.line(fmt::format("constexpr int kThreads = {};", program_.num_threads));
+  for (const auto& [number, name] : emitter_.named_sizes_) {
+    writer.line(fmt::format("constexpr int {} = {};", name, number));
+  }
+  writer.blank();
+  for (const auto& [name, meaning] : emitter_.tile_aliases_) {
+    writer.line(fmt::format("using {} = {};", name, meaning));
+  }
+  writer.blank();
+  return writer.text();
+}
+
+void KernelWriter::write_description(Writer& writer) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  const SourceLocation file{program_.source_file, 1, 1};
+  if (!program_.source_file.empty()) rows.emplace_back("source", file.file_name());
+  rows.emplace_back("target", description_.target.to_string());
+  rows.emplace_back("threads", fmt::format("{} per program instance", program_.num_threads));
+  for (const Parameter& parameter : program_.parameters) {
+    switch (parameter.kind) {
+      case Parameter::Kind::kTensor:
+        rows.emplace_back(parameter.name, "tensor " + shape_text(parameter));
+        break;
+      case Parameter::Kind::kWindow:
+        rows.emplace_back(parameter.name, "window " + shape_text(parameter));
+        break;
+      case Parameter::Kind::kScalar:
+        rows.emplace_back(parameter.name, fmt::format("scalar {}", name_of(parameter.dtype)));
+        break;
+    }
+  }
+  for (const auto& [name, value] : program_.constants) {
+    rows.emplace_back(name, "constant " + to_string(value));
+  }
+  std::vector<std::string> needs;
+  if (description_.resources.lane) needs.emplace_back("a lane");
+  if (description_.resources.world_barrier) needs.emplace_back("a barrier slot per instance");
+  if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
+  if (!needs.empty()) rows.emplace_back("needs", fmt::format("{}", fmt::join(needs, ", ")));
+
+  std::size_t width = 0;
+  for (const auto& [name, meaning] : rows) width = std::max(width, name.size());
+  writer.raw_line(fmt::format("// {}: generated by tilewire.", program_.name));
+  writer.raw_line("//");
+  for (const auto& [name, meaning] : rows) {
+    writer.raw_line(fmt::format("//   {:<{}}  {}", name, width, meaning));
+  }
+}
+
+}  // namespace tilewire

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/cuda/emitter.h"
+
+namespace tilewire {
+
+/// Writes what stands around the ops: the header block, the includes, the signature, control flow.
+class KernelWriter {
+ public:
+  KernelWriter(const Program& lowered, const Artifact& description);
+  std::string write();
+
+ private:
+  void name_sizes();
+  void name_arguments();
+  void collect_stories();
+  void write_signature();
+  void write_preamble();  ///< shared memory, NCCL windows, the barrier
+
+  void write_region(const Region& region);
+  void write_statement(const Statement& statement);
+  void write_for(const Statement& loop);
+  void write_if(const Statement& branch);
+  /// The last statement of a region: hands its operands to `variables`.
+  void write_yield(const Statement& yield, const std::vector<std::string>& variables);
+
+  /// Header block, includes, constants and tile types: known when the body is.
+  std::string top();
+  void write_description(Writer& writer);
+  std::string argument_text(const ArgumentSlot& slot);
+
+  const Program& program_;
+  const Artifact& description_;
+  CudaEmitter emitter_;
+  std::vector<std::string> arguments_;
+  bool has_barrier_ = false;
+  bool has_comm_ = false;
+};
+
+}  // namespace tilewire

@@ -1,0 +1,216 @@
+#include "compiler/codegen/cuda/sync_plan.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "compiler/ops/memory.h"
+#include "compiler/ops/op.h"
+
+namespace tilewire {
+namespace {
+
+/// Uses of at most this many bytes alternate between two places of their own, so that one needs no
+/// meeting before it while the one before is still being read.
+constexpr int kSmallBytes = 1024;
+
+int shared_bytes(const Statement& statement, int num_threads) {
+  if (statement.kind != StatementKind::kOp || statement.op->cuda_shared_bytes == nullptr) return 0;
+  return statement.op->cuda_shared_bytes(statement, num_threads);
+}
+
+Effect effect_of(const Statement& statement) {
+  return statement.kind == StatementKind::kOp ? statement.op->effect : Effect::kPure;
+}
+
+/// An access, as far as it says which thread touches which element. Equal: the same thread.
+struct Mapping {
+  const Statement* alone = nullptr;  ///< set where no other access maps alike
+  const Value* offset = nullptr;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  std::vector<const Value*> dynamic_strides;
+  int vector = 0;
+  auto operator<=>(const Mapping&) const = default;
+};
+
+Mapping mapping_of(const Statement& statement) {
+  Mapping mapping;
+  const TileAccess access = TileAccess::of(statement);
+  const Statement* address = access.pointer->definition;
+  const Value* tile = access.tile != nullptr ? access.tile : statement.result();
+  // A scalar is read by every thread and written by one.
+  if (access.dimensions.empty() || address == nullptr || !address->is("address") ||
+      !tile->type.is_tile()) {
+    mapping.alone = &statement;
+    return mapping;
+  }
+  mapping.offset = address->operands.back();
+  for (const AccessDimension& dimension : access.dimensions) {
+    mapping.shape.push_back(dimension.size);
+    mapping.strides.push_back(dimension.stride);
+    mapping.dynamic_strides.push_back(dimension.dynamic_stride);
+  }
+  mapping.vector = tile->type.layout.vector;
+  return mapping;
+}
+
+/// What threads may still be doing since they last met.
+struct State {
+  std::set<Mapping> reads;
+  std::set<Mapping> writes;
+  std::set<int> busy;        ///< places in shared memory still being read
+  bool is_acquired = false;  ///< some threads have waited for a peer, and the others not yet
+  bool operator==(const State&) const = default;
+
+  void join(const State& other) {
+    reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+    busy.insert(other.busy.begin(), other.busy.end());
+    is_acquired |= other.is_acquired;
+  }
+};
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program) {
+    place_shared_memory();
+    flow(program.body, {});
+  }
+
+  SyncPlan plan;
+
+ private:
+  void place_shared_memory() {
+    int small_bytes = 0;
+    int large_bytes = 0;
+    int num_small = 0;
+    const auto visit_uses = [&](const auto& visit) {
+      for_each_statement(program_.body, [&](const Statement& statement) {
+        const int num_bytes = shared_bytes(statement, program_.num_threads);
+        if (num_bytes > 0) visit(statement, (num_bytes + 15) / 16 * 16);
+      });
+    };
+    visit_uses([&](const Statement& statement, int num_bytes) {
+      if (num_bytes > kSmallBytes) {
+        place_[&statement] = 2;
+        large_bytes = std::max(large_bytes, num_bytes);
+      } else {
+        place_[&statement] = num_small++ % 2;
+        small_bytes = std::max(small_bytes, num_bytes);
+      }
+    });
+    const int large_offset = small_bytes * std::min(num_small, 2);
+    for (const auto& [statement, place] : place_) {
+      plan.shared_offsets[statement] = place == 2 ? large_offset : place * small_bytes;
+    }
+    plan.num_shared_bytes = large_offset + large_bytes;
+  }
+
+  State flow(const Region& region, State state) {
+    for (const auto& statement : region.statements) step(*statement, state);
+    return state;
+  }
+
+  void step(const Statement& statement, State& state) {
+    switch (statement.kind) {
+      case StatementKind::kOp:
+        return step_op(statement, state);
+      case StatementKind::kFor:
+        return step_loop(statement, state);
+      case StatementKind::kIf: {
+        State joined = flow(statement.regions.at(0), state);
+        joined.join(flow(statement.regions.at(1), state));
+        state = joined;
+        return;
+      }
+      case StatementKind::kYield:
+      case StatementKind::kReturn:
+        return;
+    }
+  }
+
+  /// The body starts from what stood before the loop or what the iteration before left behind.
+  void step_loop(const Statement& loop, State& state) {
+    State entry = state;
+    while (true) {
+      const State end = flow(loop.regions.at(0), entry);
+      State next = entry;
+      next.join(of_another_iteration(end));
+      state.join(end);
+      if (next == entry) return;
+      entry = next;
+    }
+  }
+
+  /// The same offset names another place in another iteration.
+  static State of_another_iteration(State state) {
+    const auto set_apart = [](const std::set<Mapping>& mappings) {
+      std::set<Mapping> result;
+      for (Mapping mapping : mappings) {
+        if (mapping.alone == nullptr && mapping.offset->definition != nullptr) {
+          mapping.alone = mapping.offset->definition;
+        } else if (mapping.alone == nullptr) {
+          mapping.vector = -1;
+        }
+        result.insert(mapping);
+      }
+      return result;
+    };
+    state.reads = set_apart(state.reads);
+    state.writes = set_apart(state.writes);
+    return state;
+  }
+
+  void meet_before(const Statement& statement, State& state) {
+    plan.syncs_before.insert(&statement);
+    state = {};
+  }
+
+  void step_op(const Statement& statement, State& state) {
+    if (plan.syncs_before.contains(&statement)) state = {};
+    if (const auto place = place_.find(&statement); place != place_.end()) {
+      if (state.busy.contains(place->second)) meet_before(statement, state);
+      state = {};  // the threads meet inside
+      state.busy.insert(place->second);
+    }
+    switch (effect_of(statement)) {
+      case Effect::kPure:
+        return;
+      case Effect::kReads: {
+        const Mapping mapping = mapping_of(statement);
+        if (state.is_acquired || conflicts(state.writes, mapping)) meet_before(statement, state);
+        state.reads.insert(mapping);
+        return;
+      }
+      case Effect::kWrites: {
+        const Mapping mapping = mapping_of(statement);
+        if (state.is_acquired || conflicts(state.writes, mapping) ||
+            conflicts(state.reads, mapping)) {
+          meet_before(statement, state);
+        }
+        state.writes.insert(mapping);
+        return;
+      }
+      case Effect::kSynchronises:
+        if (!state.reads.empty() || !state.writes.empty()) meet_before(statement, state);
+        state.is_acquired = true;
+        return;
+    }
+  }
+
+  static bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) {
+    return std::ranges::any_of(earlier, [&](const Mapping& other) {
+      return mapping.alone != nullptr || other != mapping;
+    });
+  }
+
+  const Program& program_;
+  std::map<const Statement*, int> place_;  ///< 0 and 1: small, in turn; 2: large
+};
+
+}  // namespace
+
+SyncPlan plan_synchronisation(const Program& lowered) { return Planner(lowered).plan; }
+
+}  // namespace tilewire

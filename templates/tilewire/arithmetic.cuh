@@ -1,0 +1,99 @@
+// Arithmetic and bits, on scalars and tiles.
+#pragma once
+
+#include "tilewire/operators.cuh"
+
+namespace tilewire::device {
+
+struct Subtract {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kInteger) return wrap<T>(uint64_t(a) - uint64_t(b));
+    return a - b;
+  }
+};
+
+struct Multiply {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kInteger) return wrap<T>(uint64_t(a) * uint64_t(b));
+    return a * b;
+  }
+};
+
+struct Divide {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    return a / b;
+  }
+};
+
+/// The remainder with the sign of b, as in Python; of an integer by 0 it is 0.
+struct Modulo {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kInteger) {
+      if (b == 0 || b == T(-1)) return b == 0 || T(-1) < T(0) ? T(0) : static_cast<T>(a % b);
+      const T remainder = static_cast<T>(a % b);
+      return remainder != 0 && (remainder < 0) != (b < 0) ? static_cast<T>(remainder + b)
+                                                          : remainder;
+    } else {
+      const T remainder = fmod(a, b);
+      if (remainder == 0) return copysign(T(0), b);
+      return (remainder < 0) != (b < 0) ? remainder + b : remainder;
+    }
+  }
+};
+
+/// The quotient rounded down, as in Python; of an integer by 0 it is 0.
+struct FloorDivide {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kInteger) {
+      if (b == 0) return T(0);
+      if (T(-1) < T(0) && b == T(-1)) return wrap<T>(uint64_t(0) - uint64_t(a));
+      const T quotient = static_cast<T>(a / b);
+      return static_cast<T>(a % b) != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1)
+                                                               : quotient;
+    } else {
+      if (b == 0) return a / b;
+      // As CPython: exact with the remainder taken off first.
+      const T quotient = (a - Modulo::of(a, b)) / b;
+      const T below = floor(quotient);
+      return quotient == 0 ? copysign(T(0), a / b) : quotient - below > T(0.5) ? below + 1 : below;
+    }
+  }
+};
+
+struct And {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <typename T>
+  static TILEWIRE_DEVICE T of(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+TILEWIRE_FUNCTION(add, Add)
+TILEWIRE_FUNCTION(sub, Subtract)
+TILEWIRE_FUNCTION(mul, Multiply)
+TILEWIRE_FUNCTION(div, Divide)
+TILEWIRE_FUNCTION(floordiv, FloorDivide)
+TILEWIRE_FUNCTION(mod, Modulo)
+TILEWIRE_FUNCTION(minimum, Minimum)
+TILEWIRE_FUNCTION(maximum, Maximum)
+TILEWIRE_FUNCTION(bit_and, And)
+TILEWIRE_FUNCTION(bit_or, Or)
+TILEWIRE_FUNCTION(bit_xor, Xor)
+
+}  // namespace tilewire::device
