@@ -36,6 +36,8 @@ class Deadline {
     const bool is_over = stop == 1 || now - start_ >= lane_.timeout_ns;
     if (is_over || (!is_reported_ && now - start_ >= lane_.report_after_ns)) {
       report.final = is_over ? 1 : 0;
+      // The kernel's sites are numbered on from those of other kernels (runtime/driver/wait_sites).
+      report.site += lane_.site_base;
       write(page, report);
       is_reported_ = true;
     }
