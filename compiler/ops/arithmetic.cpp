@@ -57,6 +57,7 @@ OpInfo binary_op(std::string_view name, std::string_view summary,
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 2;
+  op.is_elementwise = true;
   op.infer = infer;
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_arithmetic_cuda;

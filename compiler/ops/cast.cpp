@@ -36,6 +36,7 @@ OpInfo cast_op() {
       "Another dtype. To a float: to nearest even, e4m3 saturates. Float to integer: towards zero, "
       "saturating, NaN gives 0. To bool: whether it is not 0.";
   op.min_operands = op.max_operands = 1;
+  op.is_elementwise = true;
   op.attributes = {{"dtype", AttributeSpec::Kind::kDType, true, "of the result"}};
   op.infer = infer_cast;
   op.emit_cpu = emit_cpu_cast;

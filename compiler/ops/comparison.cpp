@@ -43,6 +43,7 @@ OpInfo comparison_op(std::string_view name, std::string_view summary,
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 2;
+  op.is_elementwise = true;
   op.infer = infer_comparison;
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_comparison_cuda;

@@ -51,6 +51,7 @@ OpInfo unary_op(std::string_view name, std::string_view summary,
   op.name = name;
   op.summary = summary;
   op.min_operands = op.max_operands = 1;
+  op.is_elementwise = true;
   op.infer = infer;
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_math_cuda;

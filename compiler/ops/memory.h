@@ -33,7 +33,8 @@ struct AccessDimension {
 /// dynamic stride per `kDynamic` in `strides`; begin and bound per 1 in `masked`; a bool scalar if
 /// `predicated` (false: the whole access is outside); `other` scalar or tile if `other`; a bool
 /// tile if `where`. `vector`: elements that are known to be contiguous and aligned together along
-/// the last dimension, at most 16 bytes' worth.
+/// the last dimension, at most 16 bytes' worth; masks may cut through them. The tile's layout may
+/// have longer vectors or shorter ones.
 struct TileAccess {
   Value* pointer = nullptr;
   Value* tile = nullptr;  ///< store only

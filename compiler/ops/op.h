@@ -49,6 +49,9 @@ struct OpInfo {
   int max_operands = 0;  ///< -1: any number
   std::vector<AttributeSpec> attributes;
   Effect effect = Effect::kPure;
+  /// Each element of the result depends on the same element of the operands alone; scalar operands
+  /// stand for every element.
+  bool is_elementwise = false;
   Stage stage = Stage::kAny;
 
   /// Result types; UserError where operands or attributes don't fit.

@@ -47,6 +47,7 @@ OpInfo select_op() {
   op.name = "select";
   op.summary = "`where(condition, a, b)`: a where the condition holds, else b.";
   op.min_operands = op.max_operands = 3;
+  op.is_elementwise = true;
   op.infer = infer_select;
   op.emit_cpu = emit_cpu_select;
   op.emit_cuda = emit_select_cuda;

@@ -1,0 +1,103 @@
+#include <string>
+
+#include "compiler/ir/names.h"
+#include "compiler/ops/op.h"
+#include "compiler/passes/lower.h"
+
+namespace tilewire {
+namespace {
+
+/// The symbol: the kernel's name, in characters that any assembler takes.
+std::string entry_of(const Program& program) {
+  std::string entry;
+  for (const char character : program.name) {
+    const bool is_plain =
+        continues_identifier(character) && static_cast<signed char>(character) > 0;
+    entry += is_plain ? character : '_';
+  }
+  return entry + "_kernel";
+}
+
+bool is_contiguous(const Program& program, std::size_t parameter) {
+  return program.parameters[parameter].kind == Parameter::Kind::kWindow ||
+         (parameter < program.facts.contiguous.size() && program.facts.contiguous[parameter]);
+}
+
+/// Whether the kernel asks the device communicator for anything: its rank, a peer's address.
+bool needs_communicator(const Program& program) {
+  bool needs = false;
+  for_each_statement(program.body, [&needs](const Statement& statement) {
+    needs |= statement.is("rank") || (statement.is("address") && statement.flag("peer"));
+  });
+  return needs;
+}
+
+ArgumentSlot::Kind slot_kind(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::kTensor:
+      return ArgumentSlot::Kind::kTensor;
+    case Parameter::Kind::kWindow:
+      return ArgumentSlot::Kind::kWindow;
+    case Parameter::Kind::kScalar:
+      return ArgumentSlot::Kind::kScalar;
+  }
+  return ArgumentSlot::Kind::kScalar;
+}
+
+std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& resources) {
+  std::vector<ArgumentSlot> slots;
+  const auto add = [&slots](ArgumentSlot::Kind kind, std::size_t index, std::size_t dimension = 0) {
+    slots.push_back({kind, static_cast<int>(index), static_cast<int>(dimension)});
+  };
+  for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+    add(slot_kind(program.parameters[i].kind), i);
+  }
+  for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter& parameter = program.parameters[i];
+    if (parameter.kind != Parameter::Kind::kTensor || is_contiguous(program, i)) continue;
+    for (std::size_t k = 0; k < parameter.shape.size(); ++k) add(ArgumentSlot::Kind::kStride, i, k);
+  }
+  for (std::size_t i = 0; i < program.dimensions.size(); ++i) add(ArgumentSlot::Kind::kExtent, i);
+  if (resources.lane || needs_communicator(program)) add(ArgumentSlot::Kind::kDeviceComm, 0);
+  if (resources.lane) add(ArgumentSlot::Kind::kLane, 0);
+  return slots;
+}
+
+/// In order of their numbers: program order.
+std::vector<WaitSite> wait_sites_of(const Program& program) {
+  std::vector<WaitSite> sites;
+  const bool is_world = program.lsa_size == program.world_size;
+  for_each_statement(program.body, [&](const Statement& statement) {
+    if (!statement.is("lsa_barrier")) return;
+    const auto site = static_cast<std::size_t>(statement.integer("site"));
+    if (site >= sites.size()) sites.resize(site + 1);
+    sites[site] = {statement.location, is_world ? "barrier(team=world)" : "barrier(team=lsa)"};
+  });
+  return sites;
+}
+
+}  // namespace
+
+Artifact describe(const Program& lowered, const Target& target) {
+  Artifact artifact;
+  artifact.kernel = lowered.name;
+  artifact.entry = entry_of(lowered);
+  artifact.source_file = lowered.source_file;
+  artifact.target = target;
+  artifact.parameters = lowered.parameters;
+  for (Parameter& parameter : artifact.parameters) parameter.value = nullptr;
+  for (const auto& dimension : lowered.dimensions) artifact.dimensions.push_back(dimension.first);
+  artifact.facts = lowered.facts;
+  for_each_statement(lowered.body, [&artifact](const Statement& statement) {
+    if (statement.kind != StatementKind::kOp || statement.op->resources == nullptr) return;
+    artifact.resources |= statement.op->resources(statement);
+  });
+  artifact.arguments = arguments_of(lowered, artifact.resources);
+  artifact.wait_sites = wait_sites_of(lowered);
+  artifact.launch.num_threads = lowered.num_threads;
+  artifact.launch.cooperative = artifact.resources.waits;
+  artifact.launch.useful_grid_dimensions = lowered.useful_grid_dimensions;
+  return artifact;
+}
+
+}  // namespace tilewire

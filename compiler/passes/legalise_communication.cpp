@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// A `barrier` as the user asked for it, against the target.
+struct BarrierRequest {
+  std::string team;
+  std::string scope;
+  const Target& target;
+
+  bool is_instance() const { return scope == "instance"; }
+
+  /// Ranks that meet.
+  int num_ranks() const {
+    if (team == "local") return 1;
+    if (team == "lsa") return target.lsa_size;
+    return team == "rail" ? target.world_size / target.lsa_size : target.world_size;
+  }
+
+  /// Whether loads and stores reach all of them.
+  bool is_within_lsa() const {
+    return num_ranks() == 1 || team == "lsa" ||
+           (team == "world" && target.lsa_size == target.world_size);
+  }
+};
+
+/// A way to carry a barrier. The first one that can is taken.
+struct BarrierTransport {
+  bool (*can_carry)(const BarrierRequest&);
+  /// Appends what the barrier becomes.
+  void (*emit)(const Statement& barrier, std::int64_t site, Inserter& insert);
+};
+
+void emit_nothing(const Statement&, std::int64_t, Inserter&) {}
+
+void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
+  insert.append(insert.program().new_op(
+      "lsa_barrier", {}, {{"order", barrier.text("order")}, {"site", site}}, barrier.location));
+}
+
+constexpr std::array kBarrierTransports = {
+    // One instance that meets itself: nothing to wait for, its own accesses are in order.
+    BarrierTransport{[](const BarrierRequest& request) {
+                       return request.is_instance() && request.num_ranks() == 1;
+                     },
+                     emit_nothing},
+    BarrierTransport{[](const BarrierRequest& request) {
+                       return request.is_instance() && request.is_within_lsa();
+                     },
+                     emit_lsa_barrier},
+};
+
+class Legaliser {
+ public:
+  Legaliser(Program& program, const Target& target) : program_(program), target_(target) {}
+
+  void run() { region(program_.body); }
+
+ private:
+  void region(Region& region) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      replaced_.resolve_all(statement->operands);
+      if (statement->is("barrier")) {
+        barrier(*statement, region.statements);
+      } else if (statement->is("at")) {
+        at(std::move(statement), region.statements);
+      } else {
+        for (Region& inner : statement->regions) this->region(inner);
+        region.statements.push_back(std::move(statement));
+      }
+    }
+  }
+
+  void barrier(const Statement& statement, Statements& into) {
+    const BarrierRequest request{statement.text("team"), statement.text("scope"), target_};
+    for (const BarrierTransport& transport : kBarrierTransports) {
+      if (!transport.can_carry(request)) continue;
+      Inserter insert(program_, into, statement.location);
+      const std::size_t num_before = into.size();
+      transport.emit(statement, num_sites_, insert);
+      num_sites_ += into.size() > num_before ? 1 : 0;
+      return;
+    }
+    throw UserError(refusal(request), statement.location);
+  }
+
+  static std::string refusal(const BarrierRequest& request) {
+    if (!request.is_instance()) {
+      return fmt::format(
+          "barrier: scope=\"{}\" can't be carried on `{}`; supported is scope=\"instance\", which "
+          "orders the instances with one program id on all ranks. A launch ends when all instances "
+          "have: split the kernel where all of them must meet",
+          request.scope, request.target.to_string());
+    }
+    return fmt::format(
+        "barrier: team=\"{}\" has ranks that loads and stores don't reach on `{}` (teams of {} in "
+        "a "
+        "world of {}), and no transport over the network carries a barrier; supported are ranks "
+        "that reach each other: team=\"lsa\", or a target with lsa=world",
+        request.team, request.target.to_string(), request.target.lsa_size,
+        request.target.world_size);
+  }
+
+  void at(std::unique_ptr<Statement> statement, Statements& into) {
+    if (target_.lsa_size < target_.world_size && statement->text("team") != "lsa") {
+      throw UserError(
+          fmt::format("at: loads and stores reach the {} ranks of the LSA team, not all {} of the "
+                      "world, on `{}`; write `.at(r, team=\"lsa\")`, with r counted in that team",
+                      target_.lsa_size, target_.world_size, target_.to_string()),
+          statement->location);
+    }
+    if (target_.lsa_size == 1) {  // the only rank that can be meant is this one
+      replaced_.replace(statement->result(), statement->operands[0]);
+      removed_.push_back(std::move(statement));
+      return;
+    }
+    statement->attributes["team"] = std::string("lsa");
+    into.push_back(std::move(statement));
+  }
+
+  Program& program_;
+  const Target& target_;
+  Replacements replaced_;
+  Statements removed_;  ///< kept, so that no new statement takes their address
+  std::int64_t num_sites_ = 0;
+};
+
+}  // namespace
+
+Program legalise_communication(Program program, const Target& target) {
+  Legaliser(program, target).run();
+  return program;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,48 @@
+#include "compiler/passes/lower.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// Ops that only frontends make are gone once views are lowered.
+void check_is_lowered(const Program& program) {
+  for_each_statement(program.body, [](const Statement& statement) {
+    if (statement.kind == StatementKind::kOp && statement.op->stage == Stage::kFrontend) {
+      throw InternalError(fmt::format("no pass lowered {}", statement.op->name),
+                          statement.location);
+    }
+  });
+}
+
+}  // namespace
+
+Program lower(Program program, const Target& target, const PassObserver& observe) {
+  const auto done = [&observe](std::string_view pass, const Program& result) {
+    verify(result);
+    if (observe) observe(pass, result);
+  };
+  program = specialise(std::move(program), target);
+  done("specialise", program);
+  program = canonicalise(std::move(program));
+  done("canonicalise", program);
+  program = legalise_communication(std::move(program), target);
+  done("legalise_communication", program);
+  program = lower_views(std::move(program));
+  done("lower_views", program);
+  check_is_lowered(program);
+  program = canonicalise(std::move(program));
+  done("canonicalise", program);
+  program = infer_layouts(std::move(program), target);
+  done("infer_layouts", program);
+  return program;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "compiler/ops/memory.h"
+#include "compiler/passes/bounds.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/passes/view_access.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+constexpr int kWindowAlignment = 16;  // bytes, at least; what allocation of windows guarantees
+
+class ViewLowering {
+ public:
+  explicit ViewLowering(Program& program) : program_(program), bounds_(program) {}
+
+  void run() {
+    Statements prologue;
+    Inserter insert(program_, prologue, {});
+    for (std::size_t i = 0; i < program_.parameters.size(); ++i) lower_parameter(i, insert);
+    region(program_.body);
+    program_.body.statements.insert(program_.body.statements.begin(),
+                                    std::make_move_iterator(prologue.begin()),
+                                    std::make_move_iterator(prologue.end()));
+  }
+
+ private:
+  void lower_parameter(std::size_t index, Inserter& insert) {
+    const Parameter& parameter = program_.parameters[index];
+    if (parameter.kind == Parameter::Kind::kScalar) return;
+    std::vector<Amount> extents;
+    for (const Dimension& dimension : parameter.shape) {
+      extents.push_back(dimension.size != kDynamic ? Amount{dimension.size, nullptr}
+                                                   : Amount{kDynamic, find(dimension.name)});
+    }
+    const bool is_window = parameter.kind == Parameter::Kind::kWindow;
+    const LocalFacts& facts = program_.facts;
+    const bool is_contiguous =
+        is_window || (index < facts.contiguous.size() && facts.contiguous[index]);
+    const int known = index < facts.alignment.size() ? facts.alignment[index] : 1;
+    alignments_[parameter.value] = is_window ? std::max(known, kWindowAlignment) : known;
+    views_[parameter.value] = whole_view(parameter.value, extents, is_contiguous, insert);
+  }
+
+  Value* find(const std::string& name) const {
+    for (const auto& [known, value] : program_.dimensions) {
+      if (known == name) return value;
+    }
+    throw InternalError("there is no dimension " + name);
+  }
+
+  void region(Region& region) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      replaced_.resolve_all(statement->operands);
+      if (statement->kind != StatementKind::kOp) {
+        for (Region& inner : statement->regions) this->region(inner);
+        refuse_views(*statement);
+        region.statements.push_back(std::move(statement));
+      } else if (!lower(*statement, region.statements)) {
+        region.statements.push_back(std::move(statement));
+      } else {
+        removed_.push_back(std::move(statement));
+      }
+    }
+  }
+
+  static void refuse_views(const Statement& statement) {
+    for (const Value* operand : statement.operands) {
+      if (operand->type.is_view()) {
+        throw UserError(
+            "a view can't be chosen by `if` or carried by a loop; choose or carry its indices, and "
+            "slice with them",
+            statement.location);
+      }
+    }
+  }
+
+  /// Whether the statement was replaced.
+  bool lower(const Statement& statement, Statements& into) {
+    Inserter insert(program_, into, statement.location);
+    if (statement.is("at")) {
+      LoweredView view = views_.at(statement.operands[0]);
+      view.rank = statement.operands[1];
+      views_[statement.result()] = std::move(view);
+    } else if (statement.is("slice")) {
+      views_[statement.result()] =
+          slice_view(views_.at(statement.operands[0]), slice_indices(statement), bounds_, insert);
+    } else if (statement.is("extent")) {
+      const auto dimension = static_cast<std::size_t>(statement.integer("dimension"));
+      const LoweredView& view = views_.at(statement.operands[0]);
+      replaced_.replace(statement.result(),
+                        view.dimensions.at(dimension).extent.materialise(insert));
+    } else if (statement.is("load") || statement.is("store")) {
+      access(statement, insert);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void access(const Statement& statement, Inserter& insert) {
+    const bool is_load = statement.is("load");
+    const LoweredView& view = views_.at(statement.operands[0]);
+    const DType dtype = view.base->type.dtype;
+    std::vector<Value*> operands = {address_of(view, insert)};
+    std::size_t next = 1;
+    if (!is_load) operands.push_back(statement.operands.at(next++));
+    Attributes attributes = describe(view, operands);
+    if (!view.guards.empty()) {
+      Value* guard = view.guards.front();
+      for (std::size_t i = 1; i < view.guards.size(); ++i) {
+        guard = insert.op("and", {guard, view.guards[i]});
+      }
+      operands.push_back(guard);
+      attributes["predicated"] = true;
+    }
+    for (const char* flag : {"other", "where"}) {
+      if (!statement.flag(flag)) continue;
+      operands.push_back(statement.operands.at(next++));
+      attributes[flag] = true;
+    }
+    const std::int64_t vector = vector_of(view, dtype, alignments_.at(view.base), bounds_);
+    attributes["vector"] = vector;
+    Statement& lowered =
+        insert.append(program_.new_op(is_load ? "tile_load" : "tile_store", std::move(operands),
+                                      std::move(attributes), statement.location));
+    if (!is_load) return;
+    lowered.result()->name = statement.result()->name;
+    replaced_.replace(statement.result(), lowered.result());
+  }
+
+  /// Shape, strides and masks of an access; appends the operands that they need.
+  static Attributes describe(const LoweredView& view, std::vector<Value*>& operands) {
+    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;
+    std::vector<std::int64_t> masked;
+    for (const ViewDimension& dimension : view.dimensions) {
+      shape.push_back(dimension.extent.constant);
+      strides.push_back(dimension.stride.constant);
+      masked.push_back(dimension.mask ? 1 : 0);
+      if (!dimension.stride.is_constant()) operands.push_back(dimension.stride.value);
+    }
+    for (const ViewDimension& dimension : view.dimensions) {
+      if (!dimension.mask) continue;
+      operands.push_back(dimension.mask->begin);
+      operands.push_back(dimension.mask->bound);
+    }
+    return {{"shape", shape}, {"strides", strides}, {"masked", masked}};
+  }
+
+  Program& program_;
+  Bounds bounds_;
+  Replacements replaced_;
+  std::unordered_map<const Value*, LoweredView> views_;
+  std::unordered_map<const Value*, int> alignments_;  ///< by parameter
+  Statements removed_;  ///< kept, so that no new statement takes their address
+};
+
+}  // namespace
+
+Program lower_views(Program program) {
+  ViewLowering(program).run();
+  return program;
+}
+
+}  // namespace tilewire

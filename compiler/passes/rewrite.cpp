@@ -1,0 +1,80 @@
+#include "compiler/passes/rewrite.h"
+
+namespace tilewire {
+namespace {
+
+Value* clone_value(Program& program, const Value* value, Replacements& mapping) {
+  Value* copy = program.new_value(value->type, value->name);
+  mapping.replace(value, copy);
+  return copy;
+}
+
+}  // namespace
+
+Value* Replacements::resolve(Value* value) const {
+  for (auto found = by_.find(value); found != by_.end(); found = by_.find(value)) {
+    value = found->second;
+  }
+  return value;
+}
+
+void Replacements::resolve_all(std::vector<Value*>& values) const {
+  for (Value*& value : values) value = resolve(value);
+}
+
+Statement& Inserter::append(std::unique_ptr<Statement> statement) {
+  into_.push_back(std::move(statement));
+  return *into_.back();
+}
+
+Value* Inserter::op(std::string_view name, std::vector<Value*> operands, Attributes attributes) {
+  return append(program_.new_op(name, std::move(operands), std::move(attributes), location_))
+      .result();
+}
+
+Value* Inserter::constant(std::int64_t value) { return constant(Attribute(value), kIndex); }
+
+Value* Inserter::constant(Attribute value, DType dtype) {
+  return op("constant", {}, {{"dtype", dtype}, {"value", std::move(value)}});
+}
+
+Statements clone_statements(Program& program, const Region& region, Replacements& mapping) {
+  Statements copies;
+  for (const auto& statement : region.statements) {
+    auto copy = std::make_unique<Statement>();
+    copy->kind = statement->kind;
+    copy->op = statement->op;
+    copy->operands = statement->operands;
+    mapping.resolve_all(copy->operands);
+    copy->attributes = statement->attributes;
+    copy->location = statement->location;
+    for (const Region& inner : statement->regions) {
+      Region& inner_copy = copy->regions.emplace_back();
+      for (const Value* argument : inner.arguments) {
+        inner_copy.arguments.push_back(clone_value(program, argument, mapping));
+      }
+      inner_copy.statements = clone_statements(program, inner, mapping);
+    }
+    for (const Value* result : statement->results) {
+      copy->results.push_back(clone_value(program, result, mapping));
+      copy->results.back()->definition = copy.get();
+    }
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+const Attribute* constant_value(const Value* value) {
+  const Statement* definition = value->definition;
+  if (definition == nullptr || !definition->is("constant")) return nullptr;
+  return &definition->attributes.find("value")->second;
+}
+
+bool is_integer_constant(const Value* value, std::int64_t& result) {
+  const Attribute* constant = constant_value(value);
+  const auto* integer = constant == nullptr ? nullptr : std::get_if<std::int64_t>(constant);
+  if (integer != nullptr) result = *integer;
+  return integer != nullptr;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// Loops over more ranks than these stay loops: unrolled code would outgrow the instruction cache.
+constexpr std::int64_t kMaxUnrolledRanks = 8;
+
+/// Whether instances beyond the largest bound of the persistent loops would find nothing to do, and
+/// every rank comes to the same bound.
+class GridBound {
+ public:
+  explicit GridBound(const Program& program) : program_(program) {}
+
+  std::vector<int> dimensions() {
+    bool is_bounded = true;
+    for_each_statement(program_.body, [&](const Statement& statement) {
+      if (statement.is("program_id") || statement.is("num_programs")) is_bounded = false;
+      if (statement.kind != StatementKind::kFor || statement.iterate() != Iterate::kPersistent) {
+        return;
+      }
+      const int index = shared_dimension(statement.operands[1]);
+      if (index < 0) {
+        is_bounded = false;
+      } else if (std::find(found_.begin(), found_.end(), index) == found_.end()) {
+        found_.push_back(index);
+      }
+    });
+    std::sort(found_.begin(), found_.end());
+    return is_bounded ? found_ : std::vector<int>();
+  }
+
+ private:
+  int shared_dimension(const Value* count) const {
+    for (std::size_t i = 0; i < program_.dimensions.size(); ++i) {
+      if (program_.dimensions[i].second != count) continue;
+      return program_.world_size == 1 || is_of_window(program_.dimensions[i].first)
+                 ? static_cast<int>(i)
+                 : -1;
+    }
+    return -1;
+  }
+
+  /// Window shapes are equal on all ranks, tensor shapes may differ.
+  bool is_of_window(const std::string& name) const {
+    for (const Parameter& parameter : program_.parameters) {
+      if (parameter.kind != Parameter::Kind::kWindow) continue;
+      for (const Dimension& dimension : parameter.shape) {
+        if (dimension.size == kDynamic && dimension.name == name) return true;
+      }
+    }
+    return false;
+  }
+
+  const Program& program_;
+  std::vector<int> found_;
+};
+
+class Specialiser {
+ public:
+  Specialiser(Program& program, const Target& target) : program_(program), target_(target) {}
+
+  void run() { region(program_.body); }
+
+ private:
+  void region(Region& region) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      replaced_.resolve_all(statement->operands);
+      for (Region& inner : statement->regions) this->region(inner);
+      rewrite(std::move(statement), region.statements);
+    }
+  }
+
+  void rewrite(std::unique_ptr<Statement> statement, Statements& into) {
+    Inserter insert(program_, into, statement->location);
+    if (statement->is("rank") && team_size(statement->text("team")) == 1) {
+      replaced_.replace(statement->result(), insert.constant(0));
+      keep_alive_.push_back(std::move(statement));
+      return;
+    }
+    if (statement->is("rank") && target_.lsa_size == target_.world_size) {
+      statement->attributes["team"] = std::string("world");  // the two number ranks alike
+    }
+    if (statement->kind == StatementKind::kFor) {
+      switch (statement->iterate()) {
+        case Iterate::kRange:
+          break;
+        case Iterate::kPersistent:
+          statement->operands[0] = insert.op("program_id", {}, {{"axis", std::int64_t{0}}});
+          statement->operands[2] = insert.op("num_programs", {}, {{"axis", std::int64_t{0}}});
+          break;
+        case Iterate::kRanks:
+        case Iterate::kPeers:
+          return loop_over_ranks(std::move(statement), insert);
+      }
+      set_range(*statement);
+    }
+    insert.append(std::move(statement));
+  }
+
+  static void set_range(Statement& statement) {
+    statement.attributes = {{"iterate", std::string(name_of(Iterate::kRange))}};
+  }
+
+  int team_size(std::string_view team) const {
+    return team == "lsa" ? target_.lsa_size : target_.world_size;
+  }
+
+  void loop_over_ranks(std::unique_ptr<Statement> loop, Inserter& insert) {
+    const bool is_peers = loop->iterate() == Iterate::kPeers;
+    const std::string team = loop->has("team") ? loop->text("team") : "world";
+    const std::int64_t count = team_size(team) - (is_peers ? 1 : 0);
+    Value* rank = nullptr;
+    if (is_peers && count > 0) {
+      const bool is_world = target_.lsa_size == target_.world_size;
+      rank = insert.op("rank", {}, {{"team", is_world ? std::string("world") : team}});
+    }
+    if (count <= kMaxUnrolledRanks) return unroll(std::move(loop), count, rank, insert);
+    loop->operands[0] = insert.constant(0);
+    loop->operands[1] = insert.constant(count);
+    loop->operands[2] = insert.constant(1);
+    if (is_peers) number_peers(*loop, rank);
+    set_range(*loop);
+    insert.append(std::move(loop));
+  }
+
+  /// The i-th peer in rank order: the ranks below this one are their own numbers, those above come
+  /// one later.
+  static Value* peer(Inserter& insert, Value* i, Value* rank) {
+    Value* is_above = insert.op("ge", {i, rank});
+    return insert.op("add", {i, insert.op("cast", {is_above}, {{"dtype", kIndex}})});
+  }
+
+  void number_peers(Statement& loop, Value* rank) {
+    Region& body = loop.regions[0];
+    Value* index = program_.new_value(Type::scalar(kIndex));
+    Value* user_index = std::exchange(body.arguments[0], index);
+    Statements numbered;
+    Inserter insert(program_, numbered, loop.location);
+    Replacements mapping;
+    mapping.replace(user_index, peer(insert, index, rank));
+    mapping.resolve(user_index)->name = user_index->name;
+    for (auto& statement : clone_statements(program_, body, mapping)) {
+      numbered.push_back(std::move(statement));
+    }
+    body.statements = std::move(numbered);
+  }
+
+  void unroll(std::unique_ptr<Statement> loop, std::int64_t count, Value* rank, Inserter& insert) {
+    const Region& body = loop->regions[0];
+    std::vector<Value*> carried(loop->operands.begin() + 3, loop->operands.end());
+    for (std::int64_t i = 0; i < count; ++i) {
+      Replacements mapping;
+      Value* index = insert.constant(i);
+      if (rank != nullptr) index = peer(insert, index, rank);
+      if (rank != nullptr) index->name = body.arguments[0]->name;
+      mapping.replace(body.arguments[0], index);
+      for (std::size_t k = 0; k < carried.size(); ++k) {
+        mapping.replace(body.arguments[k + 1], carried[k]);
+      }
+      Statements copies = clone_statements(program_, body, mapping);
+      carried = copies.back()->operands;
+      copies.pop_back();  // yield
+      for (auto& copy : copies) insert.append(std::move(copy));
+    }
+    for (std::size_t k = 0; k < carried.size(); ++k) {
+      if (carried[k]->name.empty()) carried[k]->name = loop->results[k]->name;
+      replaced_.replace(loop->results[k], carried[k]);
+    }
+    keep_alive_.push_back(std::move(loop));
+  }
+
+  Program& program_;
+  const Target& target_;
+  Replacements replaced_;
+  Statements keep_alive_;  ///< replaced ones, so that no new statement takes their address
+};
+
+}  // namespace
+
+Program specialise(Program program, const Target& target) {
+  if (program.world_size != target.world_size || program.lsa_size != target.lsa_size) {
+    throw UserError(
+        fmt::format("program `{}` was made for world={},lsa={} and can't be compiled for `{}`",
+                    program.name, program.world_size, program.lsa_size, target.to_string()));
+  }
+  program.useful_grid_dimensions = GridBound(program).dimensions();
+  Specialiser(program, target).run();
+  return program;
+}
+
+}  // namespace tilewire

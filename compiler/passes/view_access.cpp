@@ -1,0 +1,186 @@
+#include "compiler/passes/view_access.h"
+
+#include <algorithm>
+
+namespace tilewire {
+namespace {
+
+constexpr int kMaxVectorBytes = 16;  // the widest load and store of one thread
+
+Amount product(const Amount& a, const Amount& b, Inserter& insert) {
+  std::int64_t constant = 0;
+  if (a.is_constant() && b.is_constant() &&
+      !__builtin_mul_overflow(a.constant, b.constant, &constant)) {
+    return {constant, nullptr};
+  }
+  if (a.is_constant() && a.constant == 1) return b;
+  if (b.is_constant() && b.constant == 1) return a;
+  return {kDynamic, insert.op("mul", {a.materialise(insert), b.materialise(insert)})};
+}
+
+/// Whether `bounds` proves that `first` .. `first + count - 1` lie in 0 .. extent - 1.
+bool is_inside(Value* first, std::int64_t count, const Amount& extent, Bounds& bounds) {
+  if (!bounds.is_at_least(first, 0)) return false;
+  if (!extent.is_constant()) return bounds.at_least(extent.value, first, count);
+  const std::optional<Linear> room =
+      add_scaled(Linear::of(extent.constant - count), bounds.linear(first), -1);
+  return room && bounds.is_non_negative(*room);
+}
+
+Value* minimum(Value* a, Value* b, Inserter& insert) { return insert.op("minimum", {a, b}); }
+
+/// Guards that one index falls inside, as far as they aren't proven.
+void guard(LoweredView& view, Value* index, const Amount& extent, Bounds& bounds,
+           Inserter& insert) {
+  if (!bounds.is_at_least(index, 0)) {
+    view.guards.push_back(insert.op("ge", {index, insert.constant(0)}));
+  }
+  const bool is_below = extent.is_constant() ? [&] {
+    const auto room = add_scaled(Linear::of(extent.constant - 1), bounds.linear(index), -1);
+    return room && bounds.is_non_negative(*room);
+  }()
+                                             : bounds.at_least(extent.value, index, 1);
+  if (!is_below) view.guards.push_back(insert.op("lt", {index, extent.materialise(insert)}));
+}
+
+void slice_at(LoweredView& view, const ViewDimension& from, Value* index, Bounds& bounds,
+              Inserter& insert) {
+  view.terms.push_back({index, from.stride});
+  guard(view, index, from.extent, bounds, insert);
+  if (!from.mask) return;
+  Value* position = insert.op("add", {from.mask->begin, index});
+  guard(view, position, {kDynamic, from.mask->bound}, bounds, insert);
+}
+
+/// The elements start, start + 1, … of a dimension, `size` of them: those outside are masked.
+ViewDimension slice_ds(LoweredView& view, const ViewDimension& from, Value* start,
+                       std::int64_t size, Bounds& bounds, Inserter& insert) {
+  view.terms.push_back({start, from.stride});
+  ViewDimension result{{size, nullptr}, from.stride, {}};
+  const bool is_within_parent = is_inside(start, size, from.extent, bounds);
+  if (!from.mask) {
+    if (!is_within_parent) result.mask = AccessMask{start, from.extent.materialise(insert)};
+    return result;
+  }
+  const auto [begin, bound] = *from.mask;
+  if (is_within_parent) {
+    Value* position = insert.op("add", {begin, start});
+    if (!is_inside(position, size, {kDynamic, bound}, bounds)) {
+      result.mask = AccessMask{position, bound};
+    }
+    return result;
+  }
+  // Inside where 0 <= start + j < extent and 0 <= begin + start + j < bound.
+  Value* extent = from.extent.materialise(insert);
+  Value* before = minimum(begin, insert.constant(0), insert);
+  Value* last = minimum(insert.op("sub", {bound, begin}), extent, insert);
+  result.mask = AccessMask{insert.op("add", {start, before}), insert.op("add", {last, before})};
+  return result;
+}
+
+/// 0 <= lower <= upper <= extent, by clamping; not computed where proven.
+ViewDimension slice_range(LoweredView& view, const ViewDimension& from, Value* lower, Value* upper,
+                          Bounds& bounds, Inserter& insert) {
+  Value* extent = from.extent.materialise(insert);
+  if (!bounds.is_at_least(lower, 0)) lower = insert.op("maximum", {lower, insert.constant(0)});
+  if (!bounds.at_least(extent, lower)) lower = minimum(lower, extent, insert);
+  if (!bounds.at_least(extent, upper)) upper = minimum(upper, extent, insert);
+  if (!bounds.at_least(upper, lower)) upper = insert.op("maximum", {upper, lower});
+  view.terms.push_back({lower, from.stride});
+  ViewDimension result{{kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}};
+  if (from.mask) {
+    result.mask = AccessMask{insert.op("add", {from.mask->begin, lower}), from.mask->bound};
+  }
+  return result;
+}
+
+std::int64_t divisor_of(const Amount& amount, Bounds& bounds) {
+  return amount.is_constant() ? amount.constant : bounds.divisor(amount.value);
+}
+
+}  // namespace
+
+Value* Amount::materialise(Inserter& insert) const {
+  return is_constant() ? insert.constant(constant) : value;
+}
+
+LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, bool is_contiguous,
+                       Inserter& insert) {
+  LoweredView view;
+  view.base = parameter;
+  view.dimensions.resize(extents.size());
+  Amount contiguous{1, nullptr};
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    ViewDimension& dimension = view.dimensions[i];
+    dimension.extent = extents[i];
+    if (is_contiguous) {
+      dimension.stride = contiguous;
+      if (i > 0) contiguous = product(contiguous, extents[i], insert);
+    } else {
+      dimension.stride = {kDynamic, insert.op("stride", {parameter},
+                                              {{"dimension", static_cast<std::int64_t>(i)}})};
+    }
+  }
+  return view;
+}
+
+LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& indices,
+                       Bounds& bounds, Inserter& insert) {
+  LoweredView result = view;
+  result.dimensions.clear();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const SliceIndex& index = indices[i];
+    const ViewDimension& from = view.dimensions.at(i);
+    switch (index.kind) {
+      case SliceIndex::Kind::kAt:
+        slice_at(result, from, index.first, bounds, insert);
+        break;
+      case SliceIndex::Kind::kAll:
+        result.dimensions.push_back(from);
+        break;
+      case SliceIndex::Kind::kDs:
+        result.dimensions.push_back(
+            slice_ds(result, from, index.first, index.size, bounds, insert));
+        break;
+      case SliceIndex::Kind::kRange:
+        result.dimensions.push_back(
+            slice_range(result, from, index.first, index.second, bounds, insert));
+        break;
+    }
+  }
+  return result;
+}
+
+Value* address_of(const LoweredView& view, Inserter& insert) {
+  Value* offset = nullptr;
+  for (const LoweredView::Term& term : view.terms) {
+    Value* step = product({kDynamic, term.index}, term.stride, insert).materialise(insert);
+    offset = offset == nullptr ? step : insert.op("add", {offset, step});
+  }
+  if (offset == nullptr) offset = insert.constant(0);
+  if (view.rank == nullptr) return insert.op("address", {view.base, offset});
+  return insert.op("address", {view.base, view.rank, offset}, {{"peer", true}});
+}
+
+int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds) {
+  if (view.dimensions.empty()) return 1;
+  const ViewDimension& last = view.dimensions.back();
+  if (!last.stride.is_constant() || last.stride.constant != 1) return 1;
+  const auto divides = [&](std::int64_t vector) {
+    if (alignment % (vector * num_bytes(dtype)) != 0) return false;
+    if (divisor_of(last.extent, bounds) % vector != 0) return false;
+    for (const LoweredView::Term& term : view.terms) {
+      const std::int64_t of_stride = divisor_of(term.stride, bounds);
+      if (of_stride % vector != 0 && !bounds.is_multiple(term.index, vector)) return false;
+    }
+    for (std::size_t i = 0; i + 1 < view.dimensions.size(); ++i) {
+      if (divisor_of(view.dimensions[i].stride, bounds) % vector != 0) return false;
+    }
+    return true;
+  };
+  int vector = kMaxVectorBytes / num_bytes(dtype);
+  while (vector > 1 && !divides(vector)) vector /= 2;
+  return vector;
+}
+
+}  // namespace tilewire

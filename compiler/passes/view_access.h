@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/ops/memory.h"
+#include "compiler/passes/bounds.h"
+#include "compiler/passes/rewrite.h"
+
+namespace tilewire {
+
+/// A number of elements: known now, or an index value.
+struct Amount {
+  std::int64_t constant = kDynamic;
+  Value* value = nullptr;  ///< set where `constant` is kDynamic
+
+  bool is_constant() const { return value == nullptr; }
+  Value* materialise(Inserter& insert) const;
+};
+
+/// One dimension of a view while views are lowered. Element j of it exists in the parameter where
+/// the mask holds, 0 <= begin + j < bound; without a mask all of 0 <= j < extent do.
+struct ViewDimension {
+  Amount extent;
+  Amount stride;
+  std::optional<AccessMask> mask;
+};
+
+/// A view as index arithmetic over the parameter that it looks at.
+struct LoweredView {
+  /// What an index added to the address: index · stride.
+  struct Term {
+    Value* index;
+    Amount stride;
+  };
+
+  Value* base = nullptr;  ///< the parameter
+  Value* rank = nullptr;  ///< whose copy; null: this rank's
+  std::vector<ViewDimension> dimensions;
+  std::vector<Term> terms;
+  std::vector<Value*> guards;  ///< bools: all must hold for anything of the view to exist
+};
+
+/// The view that a parameter itself is. `is_contiguous`: row-major without gaps, so that strides
+/// are products of extents; else they are run-time values.
+LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, bool is_contiguous,
+                       Inserter& insert);
+
+/// `view[indices…]`. Masks and guards are left out where `bounds` proves being inside.
+LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& indices,
+                       Bounds& bounds, Inserter& insert);
+
+/// The view's first element.
+Value* address_of(const LoweredView& view, Inserter& insert);
+
+/// Elements that are contiguous and aligned together along the last dimension: a power of two that
+/// divides the last extent, 16 bytes' worth at most. A mask may still cut through such a vector.
+/// `alignment`: of the parameter, in bytes.
+int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds);
+
+}  // namespace tilewire
