@@ -26,6 +26,7 @@ struct CacheFormat {
   std::string_view binary_suffix;  ///< `.cubin`
 };
 inline constexpr CacheFormat kCubinFormat = {".cu", ".cubin"};
+inline constexpr CacheFormat kPtxFormat = {".cu", ".ptx"};
 inline constexpr CacheFormat kObjectFormat = {".ll", ".o"};
 
 struct CacheEntry {
