@@ -1,9 +1,12 @@
 #include "runtime/cpu/symbols.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
 
 namespace tilewire {
@@ -17,6 +20,12 @@ void world_barrier(CpuInstance* instance, std::uint32_t site) {
   cpu_barrier(*instance, CpuTeam::kWorld, site);
 }
 
+void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t world_size, const char* file,
+                  std::int64_t line) {
+  throw UserError(fmt::format("there is no rank {} in a world of {}", rank, world_size),
+                  {file, static_cast<int>(line), 0});
+}
+
 template <typename Function>
 CpuSymbol symbol(std::string_view name, Function* function) {
   return {name, reinterpret_cast<void*>(function)};
@@ -28,6 +37,7 @@ const std::vector<CpuSymbol>& cpu_symbols() {
   static const std::vector<CpuSymbol> symbols = {
       symbol("tilewire_lsa_barrier", lsa_barrier),
       symbol("tilewire_world_barrier", world_barrier),
+      symbol("tilewire_no_such_rank", no_such_rank),
       symbol("expf", ::expf),
       symbol("exp", static_cast<double (*)(double)>(::exp)),
       symbol("exp2f", ::exp2f),

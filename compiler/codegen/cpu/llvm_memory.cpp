@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include "compiler/codegen/cpu/llvm_emitter.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+
+CpuScalar LlvmEmitter::stride(const Value* parameter, std::int64_t dimension) {
+  for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
+    if (program_.body.arguments[i] != parameter) continue;
+    const auto found = strides_.find({static_cast<int>(i), static_cast<int>(dimension)});
+    if (found != strides_.end()) return as_index(found->second);
+  }
+  throw InternalError("no argument holds the stride of `" + parameter->name + "`");
+}
+
+void LlvmEmitter::define_address(const Statement& statement, const Value* parameter,
+                                 const Value* rank, const Value* offset) {
+  const auto found = parameters_.find(parameter);
+  if (found == parameters_.end()) {
+    throw InternalError("`" + parameter->name + "` is not a tensor or window parameter");
+  }
+  llvm::Value* base = found->second;
+  if (parameter->type.memory == Memory::kWindow) {
+    llvm::Value* index = llvm_value(rank == nullptr ? this->rank() : scalar(rank));
+    if (rank != nullptr) check_rank(statement, index);
+    llvm::Value* place = builder_.CreateInBoundsGEP(builder_.getPtrTy(), base, index);
+    llvm::LoadInst* address = builder_.CreateLoad(builder_.getPtrTy(), place);
+    address->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    base = address;
+  }
+  const DType dtype = statement.result()->type.dtype;
+  llvm::Value* pointer =
+      builder_.CreateGEP(scalars_.memory_type(dtype), base, llvm_value(scalar(offset)));
+  define(statement.result(), {pointer, dtype});
+}
+
+/// A rank outside the world is the program's error; it must not become an access to memory.
+void LlvmEmitter::check_rank(const Statement& statement, llvm::Value* rank) {
+  if (llvm::isa<llvm::ConstantInt>(rank)) return;  // the compiler made it
+  llvm::Value* is_known = builder_.CreateICmpULT(rank, index_constant(program_.world_size));
+  branch(
+      is_known, [] { return Values(); },
+      [&] {
+        const CpuScalar arguments[] = {
+            as_index(rank),
+            scalars_.integer(program_.world_size, kIndex),
+            {builder_.CreateGlobalStringPtr(statement.location.file_name()), DType::kI8},
+            scalars_.integer(statement.location.line, kIndex)};
+        call_runtime("tilewire_no_such_rank", arguments);
+        return Values();
+      });
+}
+
+/// The address of an element of an access.
+llvm::Value* LlvmEmitter::address(const TileAccess& access, const Type& type,
+                                  const CpuIndex& index) {
+  llvm::Value* offset = index_constant(0);
+  for (std::size_t i = 0; i < access.dimensions.size(); ++i) {
+    const AccessDimension& dimension = access.dimensions[i];
+    llvm::Value* stride = dimension.dynamic_stride == nullptr
+                              ? index_constant(dimension.stride)
+                              : llvm_value(scalar(dimension.dynamic_stride));
+    offset = builder_.CreateAdd(offset, builder_.CreateMul(llvm_value(index[i]), stride));
+  }
+  return builder_.CreateGEP(scalars_.memory_type(type.dtype), llvm_value(scalar(access.pointer)),
+                            offset);
+}
+
+CpuScalar LlvmEmitter::load_memory(llvm::Value* pointer, DType dtype) {
+  llvm::LoadInst* bits = builder_.CreateLoad(scalars_.memory_type(dtype), pointer);
+  bits->setMetadata(llvm::LLVMContext::MD_alias_scope, memory_scope_);
+  bits->setMetadata(llvm::LLVMContext::MD_noalias, arena_scope_);
+  return scalars_.from_memory(bits, dtype);
+}
+
+void LlvmEmitter::store_memory(llvm::Value* pointer, CpuScalar x) {
+  llvm::StoreInst* store = builder_.CreateStore(scalars_.to_memory(x), pointer);
+  store->setMetadata(llvm::LLVMContext::MD_alias_scope, memory_scope_);
+  store->setMetadata(llvm::LLVMContext::MD_noalias, arena_scope_);
+}
+
+void LlvmEmitter::load(const Statement& statement, const TileAccess& access) {
+  const Type& type = statement.result()->type;
+  if (!type.is_tile()) return load_scalar(statement, access);
+  if (access.is_masked()) return load_masked(statement, access);
+  Tile tile;
+  tile.reads_memory = true;
+  tile.function = [this, access, type](ScalarEmitter&, const CpuIndex& index) {
+    return load_memory(address(access, type, index), type.dtype);
+  };
+  place(statement, std::move(tile));
+}
+
+void LlvmEmitter::load_scalar(const Statement& statement, const TileAccess& access) {
+  const Type& type = statement.result()->type;
+  llvm::Value* condition = builder_.getTrue();
+  for (const Value* part : {access.predicate, access.where}) {
+    if (part != nullptr) condition = builder_.CreateAnd(condition, llvm_value(scalar(part)));
+  }
+  const Values loaded = branch(
+      condition,
+      [&] { return Values{llvm_value(load_memory(address(access, type, {}), type.dtype))}; },
+      [&] {
+        const CpuScalar other = access.other != nullptr
+                                    ? scalar(access.other)
+                                    : scalars_.cast(scalars_.integer(0, kIndex), type.dtype);
+        return Values{llvm_value(other)};
+      });
+  define(statement.result(), {loaded[0], type.dtype});
+}
+
+/// The elements that are inside form a box: everything is set to `other`, then the box is read.
+void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& access) {
+  const Value* result = statement.result();
+  const Type& type = result->type;
+  if (uses_.num_users(result) == 0) return;
+  const std::int64_t offset = allocate(type);
+  write_elements(offset, type, [&](ScalarEmitter&, const CpuIndex& index) {
+    if (access.other != nullptr) return operand_element(access.other, index);
+    return scalars_.cast(scalars_.integer(0, kIndex), type.dtype);
+  });
+  loops(inside_bounds(access), [&](const CpuIndex& index) {
+    const auto copy = [&] {
+      store_arena(offset, type, index, load_memory(address(access, type, index), type.dtype));
+      return Values();
+    };
+    if (access.where == nullptr) {
+      copy();
+    } else {
+      branch(llvm_value(operand_element(access.where, index)), copy, [] { return Values(); });
+    }
+  });
+  Tile tile;
+  tile.offset = offset;
+  tile.same_position = {offset};
+  tiles_[result] = std::move(tile);
+}
+
+void LlvmEmitter::store(const Statement&, const TileAccess& access) {
+  const Type& type = access.tile->type;
+  loops(inside_bounds(access), [&](const CpuIndex& index) {
+    const auto write = [&] {
+      store_memory(address(access, type, index), operand_element(access.tile, index));
+      return Values();
+    };
+    if (access.where == nullptr) {
+      write();
+    } else {
+      branch(llvm_value(operand_element(access.where, index)), write, [] { return Values(); });
+    }
+  });
+}
+
+/// Per dimension, the indices inside the view; none in the first one where the predicate is false.
+/// An access of rank 0 that has a predicate is one dimension of 0 or 1 elements, whose index nobody
+/// looks at.
+std::vector<LlvmEmitter::Bounds> LlvmEmitter::inside_bounds(const TileAccess& access) {
+  std::vector<Bounds> bounds;
+  const auto clamp = [&](llvm::Value* value, std::int64_t size) {
+    value = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, index_constant(0));
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, value, index_constant(size));
+  };
+  for (const AccessDimension& dimension : access.dimensions) {
+    Bounds inside{index_constant(0), index_constant(dimension.size)};
+    if (dimension.mask) {
+      llvm::Value* begin = llvm_value(scalar(dimension.mask->begin));
+      llvm::Value* bound = llvm_value(scalar(dimension.mask->bound));
+      inside.lower = clamp(builder_.CreateNeg(begin), dimension.size);
+      inside.upper = clamp(builder_.CreateSub(bound, begin), dimension.size);
+    }
+    bounds.push_back(inside);
+  }
+  if (access.predicate != nullptr) {
+    if (bounds.empty()) bounds.push_back({index_constant(0), index_constant(1)});
+    bounds[0].upper = builder_.CreateSelect(llvm_value(scalar(access.predicate)), bounds[0].upper,
+                                            index_constant(0));
+  }
+  return bounds;
+}
+
+}  // namespace tilewire
