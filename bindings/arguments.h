@@ -82,8 +82,16 @@ dlpack::Device to_dlpack(ArrayDevice device);
 /// wait for the device).
 std::uint64_t read_scalar(PyObject* object, DType dtype, std::string_view what);
 
-/// The same without exceptions for exact Python floats, ints and bools; false where it is not one
-/// of these or doesn't fit.
+/// Whether an object is a number as `read_scalar` takes it: one of Python's, or a NumPy scalar of a
+/// dtype that tilewire has.
+bool is_number(PyObject* object);
+
+/// A number of one of the types above as an exact Python int, bool or float; null where it is no
+/// number that `dtype` takes.
+pybind11::object plain_number(PyObject* object, DType dtype);
+
+/// `read_scalar` without exceptions for exact Python floats, ints and bools; false where it is not
+/// one of these or doesn't fit.
 bool try_read_scalar(PyObject* object, DType dtype, std::uint64_t& bits);
 
 /// `numpy.ndarray`, `torch.Tensor`, `int`: how a message names an object's type.

@@ -30,5 +30,6 @@ void bind_errors(pybind11::module_& module);
 void bind_types(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_builder(pybind11::module_& module);
+void bind_launch(pybind11::module_& module);
 
 }  // namespace tilewire::bindings

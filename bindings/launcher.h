@@ -5,45 +5,77 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <vector>
 
-#include "compiler/jit/artifact.h"
-
-namespace tilewire {
-union ArgumentValue;  // runtime/driver/kernel.h
-}
+#include "bindings/call_form.h"
 
 namespace tilewire::bindings {
 
-/// One compiled form of a kernel, ready to launch on one GPU and lane: what a Launcher ends in.
-class LaunchTarget {
- public:
-  virtual ~LaunchTarget() = default;
-  virtual const Artifact& artifact() const = 0;
-  /// The GPU that all arguments must be on.
-  virtual int device_index() const = 0;
-  /// The lane and the communicator that windows must belong to; null: any.
-  virtual const void* lane() const = 0;
-  virtual const void* communicator() const = 0;
-  /// The grid of `tw.auto` for run-time extents in the order of `Artifact::dimensions`.
-  virtual int auto_grid(std::span<const std::int64_t> extents) const = 0;
-  /// One value per slot of `Artifact::arguments`; those of kDeviceComm and kLane are the target's
-  /// own. Called without the GIL where the kernel waits for others, else with it. No Python.
-  virtual void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) = 0;
+inline constexpr std::size_t kMaxCallParameters = 64;  ///< constants included
+
+/// A parameter of the user's function.
+struct CallParameter {
+  enum class Kind : std::uint8_t { kTensor, kWindow, kScalar, kConstant };
+  pybind11::object name;  ///< interned, so that names mostly compare by address
+  Kind kind = Kind::kTensor;
+  pybind11::object default_value;  ///< null: none
+  std::size_t index = 0;           ///< among the artifact's parameters, or among the constants
+  /// The type seen last, with what was found for it. It is kept, so that no other type can get the
+  /// same address.
+  pybind11::object type;
+  const dlpack::ExchangeApi* api = nullptr;
 };
 
-/// Adds `LaunchTarget` (opaque) and `Launcher` to the module.
+/// What is behind the Python type `Launcher`: see `bind_launcher`.
+class Launcher {
+ public:
+  Launcher(pybind11::object fallback, std::vector<CallParameter> parameters,
+           std::optional<int> grid, std::optional<std::uintptr_t> stream);
+
+  /// CPython's vectorcall. Launches where a form serves the call, else calls the fallback. Throws
+  /// what a launch threw.
+  PyObject* call(PyObject* const* args, std::size_t nargsf, PyObject* names);
+
+  /// See `launcher.add`.
+  void add(std::shared_ptr<LaunchTarget> target, const pybind11::dict& constants);
+  std::size_t num_forms() const { return forms_.size(); }
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  struct CallState;
+  bool launch(PyObject* const* args, Py_ssize_t num_positional, PyObject* names);
+  bool assign(PyObject* const* args, Py_ssize_t num_positional, PyObject* names,
+              CallState& state) const;
+  bool convert(CallState& state);
+  bool convert_array(CallParameter& parameter, PyObject* object, CallState& state);
+  bool convert_slowly(PyObject* object, ArrayArgument& out, CallState& state) const;
+  std::ptrdiff_t find(PyObject* name, std::size_t hint) const;
+
+  pybind11::object fallback_;
+  std::vector<CallParameter> parameters_;
+  std::optional<int> grid_;
+  std::optional<std::uintptr_t> stream_;
+  std::size_t num_arguments_ = 0;
+  std::size_t num_constants_ = 0;
+  std::vector<std::shared_ptr<CallForm>> forms_;  ///< the one that served last comes first
+};
+
+/// Adds `Launcher` to the module, a type of the CPython API with vectorcall: what `kernel[grid]`
+/// gives for a GPU.
 ///
-/// `Launcher(fallback, parameters, *, stream=None)` is what `kernel[grid]` gives for a GPU.
-/// `parameters`: one tuple per parameter of the user's function, in order: (name, kind, default)
-/// with kind `"tensor"`, `"window"`, `"scalar"` or `"constant"`, and `...` for no default.
-/// `stream`: the handle to launch on; None: the framework's current one at each call.
+/// `Launcher(fallback, parameters, *, grid=None, stream=None)`.
+/// `parameters`: a tuple per parameter of the user's function, in order: (name, kind, default) with
+/// kind `"tensor"`, `"window"`, `"scalar"` or `"constant"`, and `...` where there is no default.
+/// Constants come last and are passed by name, the others by position or by name. A constant
+/// without a default may be left out: it was inferred from a shape, which is checked instead.
+/// `grid`: an int; None: `tw.auto`. `stream`: the handle to launch on; None: the framework's
+/// current one at each call.
 ///
-/// `launcher.add(target, grid, constants)` tells it of a compiled form: `grid` an int, or None for
-/// `tw.auto`; `constants` a dict with the value of every `tw.const` parameter. A call whose
-/// arguments it serves (dtypes, ranks, static extents, facts, constants, device, lane) launches
-/// from C++ alone; every other call goes to `fallback(*args, **kwargs)`, which compiles, adds and
-/// launches, or raises. The form that served last is tried first.
+/// `launcher.add(target, constants)` tells it of a compiled form; `constants` is a dict with the
+/// value of every `tw.const` parameter. `len(launcher)` is the number of forms kept. A call whose
+/// arguments a form serves (dtypes, ranks, static extents, facts, constants, device, communicator)
+/// launches from C++ alone; every other call goes to `fallback(*args, **kwargs)`, which compiles,
+/// adds and launches, or raises. The form that served last is tried first.
 void bind_launcher(pybind11::module_& module);
 
 }  // namespace tilewire::bindings

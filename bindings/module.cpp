@@ -9,4 +9,5 @@ PYBIND11_MODULE(_tilewire, module) {
   tilewire::bindings::bind_types(module);
   tilewire::bindings::bind_program(module);
   tilewire::bindings::bind_builder(module);
+  tilewire::bindings::bind_launch(module);
 }

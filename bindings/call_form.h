@@ -1,0 +1,79 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bindings/launch_target.h"
+
+namespace tilewire::bindings {
+
+/// A call's arguments after conversion, in the order of the artifact's parameters. Plain data on
+/// the stack of a launch, on purpose without initialisers.
+struct CallArguments {
+  static constexpr std::size_t kMaxParameters = 32;
+
+  /// One is set per parameter, by its kind. A window passed for a tensor is an array.
+  struct One {
+    ArrayArgument array;
+    const WindowObject* window;
+    PyObject* scalar;
+  };
+  One parameters[kMaxParameters];
+};
+
+/// One compiled form of a kernel with what calls must look like to be served by it: the checks of
+/// `bind_arguments` without their messages, and those that tell forms apart. The hot path.
+class CallForm {
+ public:
+  /// `grid`: absent for `tw.auto`. `constants`: the value of each `tw.const` parameter, in order.
+  CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid,
+           std::vector<pybind11::object> constants);
+
+  /// Whether this form is right for these arguments; fills `values` (room for `kMaxArguments`) and
+  /// `grid` where it is. Leaves no Python exception.
+  bool serves(const CallArguments& arguments, ArgumentValue* values, int& grid) const;
+
+  /// Whether the constants passed (null: left out, and without a default) are this form's.
+  bool has_constants(PyObject* const* passed) const;
+
+  const std::shared_ptr<LaunchTarget>& target() const { return target_; }
+  bool waits() const { return waits_; }
+  std::span<const pybind11::object> constants() const { return constants_; }
+  int traverse(visitproc visit, void* context) const;
+
+ private:
+  struct ParameterPlan {
+    Parameter::Kind kind;
+    DType dtype;
+    int rank;
+    bool written;
+    bool check_facts;
+    bool contiguous;
+    int alignment;
+    std::int64_t extents[kMaxRank];  ///< kDynamic: the run-time dimension in `dimensions`
+    int dimensions[kMaxRank];
+  };
+
+  bool fits(const ParameterPlan& plan, const CallArguments::One& argument,
+            std::int64_t* dimensions) const;
+  bool array_fits(const ParameterPlan& plan, const ArrayArgument& array) const;
+  bool fill(const CallArguments& arguments, const std::int64_t* dimensions,
+            ArgumentValue* values) const;
+
+  std::shared_ptr<LaunchTarget> target_;
+  std::optional<int> grid_;
+  std::vector<pybind11::object> constants_;
+  std::vector<ParameterPlan> plans_;
+  std::vector<ArgumentSlot> slots_;
+  std::size_t num_dimensions_;
+  const void* communicator_;
+  int device_index_;
+  bool waits_;
+};
+
+}  // namespace tilewire::bindings

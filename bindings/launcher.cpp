@@ -1,0 +1,225 @@
+#include "bindings/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "bindings/current_stream.h"
+#include "compiler/support/error.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+constexpr std::size_t kMaxForms = 32;
+
+bool convert_scalar(PyObject* object, CallArguments::One& out, Owners& owners) {
+  out.scalar = object;
+  if (PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object)) return true;
+  py::object number = plain_number(object, DType::kF64);
+  if (!number) return false;
+  out.scalar = number.ptr();
+  owners.push_back(std::move(number));
+  return true;
+}
+
+}  // namespace
+
+/// What lives through one call; large, and mostly never written.
+struct Launcher::CallState {
+  PyObject* passed[kMaxCallParameters];
+  PyObject* constants[kMaxCallParameters];
+  CallArguments arguments;
+  ArgumentValue values[kMaxArguments];
+  const dlpack::ExchangeApi* api = nullptr;  ///< of the first array that has one
+  Owners owners;                             ///< empty on the fast path
+};
+
+Launcher::Launcher(py::object fallback, std::vector<CallParameter> parameters,
+                   std::optional<int> grid, std::optional<std::uintptr_t> stream)
+    : fallback_(std::move(fallback)),
+      parameters_(std::move(parameters)),
+      grid_(grid),
+      stream_(stream) {
+  for (CallParameter& parameter : parameters_) {
+    const bool constant = parameter.kind == CallParameter::Kind::kConstant;
+    parameter.index = constant ? num_constants_++ : num_arguments_++;
+    if (!constant && num_constants_ > 0) throw InternalError("constants come last");
+  }
+  if (parameters_.size() > kMaxCallParameters || num_arguments_ > CallArguments::kMaxParameters) {
+    throw UserError(fmt::format("a kernel has at most {} parameters and {} constants",
+                                CallArguments::kMaxParameters,
+                                kMaxCallParameters - CallArguments::kMaxParameters));
+  }
+}
+
+PyObject* Launcher::call(PyObject* const* args, std::size_t nargsf, PyObject* names) {
+  if (!forms_.empty() && launch(args, PyVectorcall_NARGS(nargsf), names)) Py_RETURN_NONE;
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  // The fallback may drop the last reference to itself.
+  const py::object fallback = fallback_;
+  return PyObject_Vectorcall(fallback.ptr(), args, nargsf, names);
+}
+
+void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constants) {
+  std::vector<py::object> values(num_constants_);
+  for (const CallParameter& parameter : parameters_) {
+    if (parameter.kind != CallParameter::Kind::kConstant) continue;
+    if (!constants.contains(parameter.name)) {
+      throw InternalError(
+          fmt::format("no value for the constant `{}`", parameter.name.cast<std::string>()));
+    }
+    values[parameter.index] = constants[parameter.name];
+  }
+  if (target->artifact().parameters.size() != num_arguments_) {
+    throw InternalError(fmt::format("the artifact of `{}` has other parameters than its launcher",
+                                    target->artifact().kernel));
+  }
+  auto form = std::make_shared<CallForm>(std::move(target), grid_, std::move(values));
+  forms_.insert(forms_.begin(), std::move(form));
+  if (forms_.size() > kMaxForms) forms_.pop_back();
+}
+
+int Launcher::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(fallback_.ptr());
+  for (const CallParameter& parameter : parameters_) {
+    Py_VISIT(parameter.default_value.ptr());
+    Py_VISIT(parameter.type.ptr());
+  }
+  for (const auto& form : forms_) {
+    if (const int result = form->traverse(visit, arg)) return result;
+  }
+  return 0;
+}
+
+/// The parameter of this name, looked for from `hint` on; -1 where there is none.
+std::ptrdiff_t Launcher::find(PyObject* name, std::size_t hint) const {
+  if (hint < parameters_.size() && parameters_[hint].name.ptr() == name) {
+    return static_cast<std::ptrdiff_t>(hint);
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].name.ptr() == name) return static_cast<std::ptrdiff_t>(i);
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (PyUnicode_Compare(parameters_[i].name.ptr(), name) == 0) {
+      return static_cast<std::ptrdiff_t>(i);
+    }
+  }
+  return -1;
+}
+
+bool Launcher::assign(PyObject* const* args, Py_ssize_t num_positional, PyObject* names,
+                      CallState& state) const {
+  const auto given = static_cast<std::size_t>(num_positional);
+  if (given > num_arguments_) return false;
+  std::copy_n(args, given, state.passed);
+  std::fill(state.passed + given, state.passed + parameters_.size(), nullptr);
+  const std::size_t num_names = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (std::size_t i = 0; i < num_names; ++i) {
+    const std::ptrdiff_t index = find(PyTuple_GET_ITEM(names, i), given + i);
+    if (index < 0 || state.passed[index] != nullptr) return false;
+    state.passed[index] = args[given + i];
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (state.passed[i] == nullptr) state.passed[i] = parameters_[i].default_value.ptr();
+    if (parameters_[i].kind == CallParameter::Kind::kConstant) {
+      state.constants[parameters_[i].index] = state.passed[i];
+    } else if (state.passed[i] == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Launcher::convert_array(CallParameter& parameter, PyObject* object, CallState& state) {
+  ArrayArgument& out = state.arguments.parameters[parameter.index].array;
+  PyTypeObject* type = Py_TYPE(object);
+  if (parameter.type.ptr() != reinterpret_cast<PyObject*>(type)) {
+    if (const WindowObject* window = as_window(object)) {
+      out = window->copy_of(window->rank);
+      return true;
+    }
+    parameter.api = exchange_api_of(type);
+    parameter.type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type));
+  }
+  if (parameter.api != nullptr) {
+    dlpack::Tensor tensor;
+    if (parameter.api->tensor_from_object(object, &tensor) != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    if (state.api == nullptr) state.api = parameter.api;
+    return convert_tensor(tensor, out);
+  }
+  return convert_slowly(object, out, state);
+}
+
+/// Through the other protocols, whose producers may want to know the stream.
+bool Launcher::convert_slowly(PyObject* object, ArrayArgument& out, CallState& state) const {
+  const int device = forms_.front()->target()->device_index();
+  const auto stream = stream_ ? stream_ : current_stream(device, nullptr);
+  if (!stream) return false;
+  try {
+    const auto array = try_read_array(object, "argument", stream, state.owners);
+    if (array) out = *array;
+    return array.has_value();
+  } catch (const UserError&) {
+    return false;  // the fallback says it better
+  }
+}
+
+bool Launcher::convert(CallState& state) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    CallParameter& parameter = parameters_[i];
+    CallArguments::One& out = state.arguments.parameters[parameter.index];
+    bool converted = true;
+    switch (parameter.kind) {
+      case CallParameter::Kind::kWindow:
+        out.window = as_window(state.passed[i]);
+        converted = out.window != nullptr;
+        break;
+      case CallParameter::Kind::kTensor:
+        converted = convert_array(parameter, state.passed[i], state);
+        break;
+      case CallParameter::Kind::kScalar:
+        converted = convert_scalar(state.passed[i], out, state.owners);
+        break;
+      case CallParameter::Kind::kConstant:
+        break;
+    }
+    if (!converted) return false;
+  }
+  return true;
+}
+
+/// Whether the call was served; false, perhaps with an exception set by the framework whose stream
+/// was asked for, where it wasn't.
+bool Launcher::launch(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  CallState state;
+  if (!assign(args, num_positional, names, state) || !convert(state)) return false;
+  int grid = 0;
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    // A reference of its own: comparing constants may run Python code, which may add forms.
+    const std::shared_ptr<CallForm> form = forms_[i];
+    if (!form->has_constants(state.constants)) continue;
+    if (!form->serves(state.arguments, state.values, grid)) continue;
+    const auto stream =
+        stream_ ? stream_ : current_stream(form->target()->device_index(), state.api);
+    if (!stream) return false;
+    if (i > 0 && i < forms_.size()) std::swap(forms_[0], forms_[i]);
+    if (form->waits()) {
+      // A full queue blocks until peers' kernels run, which another thread may have to launch.
+      const py::gil_scoped_release release;
+      form->target()->launch(grid, *stream, state.values);
+    } else {
+      form->target()->launch(grid, *stream, state.values);
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tilewire::bindings

@@ -1,0 +1,253 @@
+#include "bindings/window.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "bindings/array_protocols.h"
+#include "compiler/ir/type.h"
+#include "compiler/support/error.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+/// One rank's copy of a window, as an array of its own.
+struct WindowCopy {
+  std::shared_ptr<WindowObject> window;
+  ArrayArgument array;
+};
+
+/// The registered type, for `as_window`; lives as long as the module, which is never unloaded.
+PyTypeObject* window_type = nullptr;
+
+void require_exportable(const WindowObject& window) {
+  if (window.not_exportable.empty()) return;
+  throw UserError("this window can't be shared with another framework: " + window.not_exportable);
+}
+
+/// `__dlpack__` of the array API standard.
+py::object export_dlpack(const WindowObject& window, const ArrayArgument& array, py::object self,
+                         const py::object& stream, const py::object& max_version,
+                         const py::object& dl_device, const py::object& copy) {
+  require_exportable(window);
+  const dlpack::Device own = to_dlpack(array.device);
+  if (!dl_device.is_none()) {
+    const auto [type, id] = dl_device.cast<std::pair<std::int32_t, std::int32_t>>();
+    if (type != own.type || id != own.id) {
+      throw py::buffer_error(fmt::format(
+          "a window on {} can't be exported to DLPack device ({}, {}) without a copy, which "
+          "tilewire doesn't make",
+          array.device.to_string(), type, id));
+    }
+  }
+  if (!copy.is_none() && copy.cast<bool>()) {
+    throw py::buffer_error("a window is shared, never copied: export it without copy=True");
+  }
+  if (array.device.kind == DeviceKind::kCpu) {
+    if (!stream.is_none()) throw py::buffer_error("memory of the CPU has no stream: pass None");
+  } else if (window.synchronise) {
+    constexpr std::int64_t kNoSynchronisation = -1;
+    constexpr std::int64_t kLegacyDefaultStream = 1;
+    const auto number = stream.is_none() ? kLegacyDefaultStream : stream.cast<std::int64_t>();
+    if (number != kNoSynchronisation) window.synchronise(static_cast<std::uintptr_t>(number));
+  }
+  bool versioned = false;
+  if (!max_version.is_none()) {
+    versioned = max_version.cast<py::tuple>()[0].cast<std::uint32_t>() >= dlpack::kMajorVersion;
+  }
+  return to_capsule(array, std::move(self), versioned);
+}
+
+py::tuple export_device(const ArrayArgument& array) {
+  const dlpack::Device device = to_dlpack(array.device);
+  return py::make_tuple(device.type, device.id);
+}
+
+/// A NumPy array over the same memory. NumPy's dtypes for bf16 and fp8 come from ml_dtypes.
+py::object to_numpy(const WindowObject& window, const ArrayArgument& array,
+                    const py::object& self) {
+  require_exportable(window);
+  if (array.device.kind != DeviceKind::kCpu) {
+    throw UserError(fmt::format(
+        "this window is on {}, NumPy's arrays are on the CPU: use `torch.from_dlpack(window)`",
+        array.device.to_string()));
+  }
+  py::module_ numpy = py::module_::import("numpy");
+  py::object dtype;
+  if (array.dtype == DType::kBF16 || array.dtype == DType::kE4M3 || array.dtype == DType::kE5M2) {
+    try {
+      dtype = py::module_::import("ml_dtypes").attr(std::string(numpy_name(array.dtype)).c_str());
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_ImportError)) throw;
+      throw UserError(
+          fmt::format("NumPy has no {} of its own: install ml_dtypes", name_of(array.dtype)));
+    }
+  } else {
+    dtype = numpy.attr("dtype")(numpy_name(array.dtype));
+  }
+  py::dict interface;
+  interface["version"] = 3;
+  interface["shape"] = py::make_tuple(array.num_elements() * num_bytes(array.dtype));
+  interface["typestr"] = "|u1";
+  interface["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), false);
+  py::object holder = py::module_::import("types").attr("SimpleNamespace")(
+      py::arg("__array_interface__") = interface, py::arg("owner") = self);
+  const py::tuple shape =
+      py::cast(std::vector<std::int64_t>(array.shape, array.shape + array.rank));
+  return numpy.attr("asarray")(holder).attr("view")(dtype).attr("reshape")(shape);
+}
+
+/// Adds what a window and a rank's copy of one have in common. `parts(self)` gives window and
+/// array.
+template <typename Class, typename Parts>
+void define_array_methods(Class& type, Parts parts) {
+  using Self = typename Class::type;
+  type.def_property_readonly(
+          "shape",
+          [parts](const Self& self) {
+            const ArrayArgument& array = parts(self).second;
+            return py::tuple(py::cast(std::vector(array.shape, array.shape + array.rank)));
+          })
+      .def_property_readonly("dtype",
+                             [parts](const Self& self) { return parts(self).second.dtype; })
+      .def_property_readonly(
+          "device", [parts](const Self& self) { return parts(self).second.device.to_string(); })
+      .def_property_readonly("address",
+                             [parts](const Self& self) {
+                               return reinterpret_cast<std::uintptr_t>(parts(self).second.data);
+                             })
+      .def(
+          "__dlpack__",
+          [parts](py::object self, const py::object& stream, const py::object& max_version,
+                  const py::object& dl_device, const py::object& copy) {
+            const auto [window, array] = parts(self.cast<const Self&>());
+            return export_dlpack(window, array, self, stream, max_version, dl_device, copy);
+          },
+          py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+          py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
+      .def("__dlpack_device__",
+           [parts](const Self& self) { return export_device(parts(self).second); })
+      .def(
+          "numpy",
+          [parts](const py::object& self) {
+            const auto [window, array] = parts(self.cast<const Self&>());
+            return to_numpy(window, array, self);
+          },
+          "A NumPy array over the same memory (CPU only).")
+      .def(
+          "__array__",
+          [parts](const py::object& self, const py::object& dtype, const py::object& copy) {
+            const auto [window, array] = parts(self.cast<const Self&>());
+            const py::object result = to_numpy(window, array, self);
+            const bool copies = !copy.is_none() && copy.cast<bool>();
+            if (dtype.is_none()) return copies ? result.attr("copy")() : result;
+            return result.attr("astype")(dtype, py::arg("copy") = copies);
+          },
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none());
+}
+
+std::shared_ptr<WindowObject> make_window(DType dtype, std::vector<std::int64_t> shape,
+                                          const std::string& device, int device_index, int rank,
+                                          const std::vector<std::uintptr_t>& copies,
+                                          py::object owner, std::uintptr_t communicator,
+                                          std::uintptr_t lane) {
+  if (device != "cpu" && device != "cuda") {
+    throw UserError("a window's device is \"cpu\" or \"cuda\", not \"" + device + "\"");
+  }
+  if (shape.size() > static_cast<std::size_t>(kMaxRank)) {
+    throw UserError(
+        fmt::format("a window has at most {} dimensions, not {}", kMaxRank, shape.size()));
+  }
+  if (rank < 0 || static_cast<std::size_t>(rank) >= copies.size()) {
+    throw UserError(fmt::format("rank {} of a window with {} copies", rank, copies.size()));
+  }
+  auto window = std::make_shared<WindowObject>();
+  window->dtype = dtype;
+  window->shape = std::move(shape);
+  window->device = {device == "cpu" ? DeviceKind::kCpu : DeviceKind::kCuda, device_index};
+  window->rank = rank;
+  for (std::uintptr_t copy : copies) window->copies.push_back(reinterpret_cast<void*>(copy));
+  window->communicator = reinterpret_cast<const void*>(communicator);
+  window->lane = reinterpret_cast<const void*>(lane);
+  window->handle.local = window->local();
+  // The last reference may be dropped where no thread holds the GIL.
+  window->owner = std::shared_ptr<void>(owner.release().ptr(), [](void* object) {
+    const py::gil_scoped_acquire gil;
+    Py_DECREF(static_cast<PyObject*>(object));
+  });
+  return window;
+}
+
+}  // namespace
+
+std::int64_t WindowObject::num_bytes() const {
+  std::int64_t count = tilewire::num_bytes(dtype);
+  for (std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+ArrayArgument WindowObject::copy_of(int of_rank) const {
+  if (of_rank < 0 || static_cast<std::size_t>(of_rank) >= copies.size() ||
+      copies[static_cast<std::size_t>(of_rank)] == nullptr) {
+    throw UserError(
+        fmt::format("rank {}'s copy of this window can't be reached from rank {} on the "
+                    "host; the world has {} ranks",
+                    of_rank, rank, copies.size()));
+  }
+  ArrayArgument array;
+  array.data = copies[static_cast<std::size_t>(of_rank)];
+  array.dtype = dtype;
+  array.device = device;
+  array.read_only = false;
+  array.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), array.shape);
+  set_contiguous_strides(array);
+  return array;
+}
+
+const WindowObject* as_window(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type != window_type && (window_type == nullptr || !PyType_IsSubtype(type, window_type))) {
+    return nullptr;
+  }
+  // The first value of a pybind11 instance; the holder (a shared_ptr) fits the simple layout.
+  const auto* instance = reinterpret_cast<const py::detail::instance*>(object);
+  const void* value = instance->simple_layout ? instance->simple_value_holder[0]
+                                              : instance->nonsimple.values_and_holders[0];
+  return static_cast<const WindowObject*>(value);
+}
+
+void bind_window(py::module_& module) {
+  py::class_<WindowObject, std::shared_ptr<WindowObject>> window(
+      module, "Window",
+      "Symmetric memory: the same shape and dtype on every rank. Made by `comm.window(…)`; shared "
+      "with other frameworks by DLPack (`torch.from_dlpack(window)` is this rank's copy).");
+  window_type = reinterpret_cast<PyTypeObject*>(window.ptr());
+  window.def(py::init(&make_window), py::kw_only(), py::arg("dtype"), py::arg("shape"),
+             py::arg("device"), py::arg("device_index") = 0, py::arg("rank"), py::arg("copies"),
+             py::arg("owner"), py::arg("communicator") = 0, py::arg("lane") = 0,
+             "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
+             "`communicator` and `lane`: numbers that tell them apart.");
+  define_array_methods(window, [](const WindowObject& self) {
+    return std::pair<const WindowObject&, ArrayArgument>(self, self.copy_of(self.rank));
+  });
+  window.def_readonly("rank", &WindowObject::rank)
+      .def_property_readonly("num_bytes", &WindowObject::num_bytes)
+      .def(
+          "at",
+          [](const std::shared_ptr<WindowObject>& self, int rank) {
+            return WindowCopy{self, self->copy_of(rank)};
+          },
+          py::arg("rank"), "The copy of a rank, for the host.");
+  py::class_<WindowCopy> copy(module, "WindowCopy", "One rank's copy of a window, for the host.");
+  define_array_methods(copy, [](const WindowCopy& self) {
+    return std::pair<const WindowObject&, ArrayArgument>(*self.window, self.array);
+  });
+}
+
+}  // namespace tilewire::bindings
