@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -145,19 +144,6 @@ OwnedEvent::~OwnedEvent() {
 void OwnedEvent::chain(cuda::Stream from, cuda::Stream to) const {
   check_cuda(cuda::api().event_record(event_, from), "cuEventRecord");
   check_cuda(cuda::api().stream_wait_event(to, event_, 0), "cuStreamWaitEvent");
-}
-
-MappedMemory::MappedMemory(const Device& device, std::size_t num_bytes) {
-  const ContextGuard guard(device);
-  check_cuda(cuda::api().host_alloc(&host_, num_bytes,
-                                    cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap),
-             "cuMemHostAlloc");
-  std::memset(host_, 0, num_bytes);
-  check_cuda(cuda::api().host_device_pointer(&device_, host_, 0), "cuMemHostGetDevicePointer");
-}
-
-MappedMemory::~MappedMemory() {
-  if (host_ != nullptr) cuda::api().host_free(host_);
 }
 
 }  // namespace tilewire

@@ -106,19 +106,4 @@ class OwnedEvent {
   cuda::Event event_ = nullptr;
 };
 
-/// Host memory that the GPU reads and writes in place; zeroed. Stays readable after a trap.
-class MappedMemory {
- public:
-  MappedMemory(const Device& device, std::size_t num_bytes);
-  ~MappedMemory();
-  MappedMemory(const MappedMemory&) = delete;
-  MappedMemory& operator=(const MappedMemory&) = delete;
-  void* host() const { return host_; }
-  cuda::DevicePointer device() const { return device_; }
-
- private:
-  void* host_ = nullptr;
-  cuda::DevicePointer device_ = 0;
-};
-
 }  // namespace tilewire

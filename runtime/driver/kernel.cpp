@@ -82,16 +82,17 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
   site_base_ = register_wait_sites(*artifact_);
 }
 
-GpuKernel::~GpuKernel() {
-  // Fails, without harm, where the context died before.
-  if (module_ != nullptr) api_->module_unload(module_);
+void GpuKernel::UnloadModule::operator()(cuda::Module module) const {
+  cuda::api().module_unload(module);  // fails, without harm, where the context died before
 }
 
 void GpuKernel::load() {
   api_ = &cuda::api();
   const ContextGuard guard(device_);
-  check_cuda(api_->module_load(&module_, artifact_->binary.data()), "cuModuleLoadData");
-  check_cuda(api_->module_function(&function_, module_, artifact_->entry.c_str()),
+  cuda::Module module = nullptr;
+  check_cuda(api_->module_load(&module, artifact_->binary.data()), "cuModuleLoadData");
+  module_.reset(module);
+  check_cuda(api_->module_function(&function_, module, artifact_->entry.c_str()),
              "cuModuleGetFunction");
   // Lazy loading would load it at its first launch, which can wait for a running kernel to end,
   // while that one waits for this launch.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "compiler/jit/artifact.h"
@@ -43,7 +44,6 @@ class GpuKernel {
   /// aren't laid out as the artifact says.
   GpuKernel(const Device& device, std::shared_ptr<const Artifact> artifact,
             std::size_t device_comm_bytes = 0);
-  ~GpuKernel();
   GpuKernel(const GpuKernel&) = delete;
   GpuKernel& operator=(const GpuKernel&) = delete;
 
@@ -81,7 +81,10 @@ class GpuKernel {
   int device_comm_slot_;
   int lane_slot_;
   const cuda::Api* api_ = nullptr;
-  cuda::Module module_ = nullptr;
+  struct UnloadModule {
+    void operator()(cuda::Module module) const;
+  };
+  std::unique_ptr<std::remove_pointer_t<cuda::Module>, UnloadModule> module_;
   cuda::Function function_ = nullptr;
   int max_coresident_grid_ = 0;
   std::uint32_t site_base_ = 0;

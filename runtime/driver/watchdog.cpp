@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -78,20 +79,30 @@ std::string describe_group(std::span<const device::HangReport> group, HangLimits
 }  // namespace
 
 Watchdog& Watchdog::get() {
-  static auto* watchdog = new Watchdog([](const std::string& line) {
-    std::fputs((line + "\n").c_str(), stderr);
-    std::fflush(stderr);
-  });
+  static Watchdog* const watchdog = [] {
+    auto* made = new Watchdog([](const std::string& line) {
+      std::fputs((line + "\n").c_str(), stderr);
+      std::fflush(stderr);
+    });
+    // Registered behind the driver's own handlers, so it runs before them.
+    std::atexit([] { Watchdog::get().stop(); });
+    return made;
+  }();
   return *watchdog;
 }
 
 Watchdog::Watchdog(Sink sink, std::chrono::milliseconds interval)
     : sink_(std::move(sink)), interval_(interval) {}
 
-Watchdog::~Watchdog() {
+Watchdog::~Watchdog() { stop(); }
+
+void Watchdog::stop() {
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return;
     stopping_ = true;
+    for (const Watched& watched : watched_) append_if_gave_up(watched, past_);
+    watched_.clear();
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -99,6 +110,7 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch(const device::HangPage* page, HangLimits limits) {
   const std::lock_guard lock(mutex_);
+  if (stopping_) return;
   Watched watched;
   watched.page = page;
   watched.limits = limits;

@@ -27,8 +27,8 @@ class Watchdog {
   /// Takes one printed line, without a line break.
   using Sink = std::function<void(const std::string&)>;
 
-  /// The process's watchdog: prints to stderr. It is never destroyed, so that nothing at exit
-  /// waits for its thread or touches a dead context.
+  /// The process's watchdog: prints to stderr. It stops when the process exits, before the driver
+  /// takes the pages back, and is never destroyed.
   static Watchdog& get();
 
   explicit Watchdog(Sink sink, std::chrono::milliseconds interval = std::chrono::milliseconds(20));
@@ -39,6 +39,9 @@ class Watchdog {
   /// Starts to watch a page, which stays readable until `unwatch`.
   void watch(const device::HangPage* page, HangLimits limits);
   void unwatch(const device::HangPage* page);
+
+  /// Ends the thread and forgets all pages; what was found stays.
+  void stop();
 
   /// Reads all pages now.
   void scan();

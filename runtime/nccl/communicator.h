@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "runtime/nccl/host_exchange.h"
 #include "runtime/nccl/nccl.h"
 #include "runtime/nccl/world.h"
 
@@ -19,9 +21,11 @@ class Communicator : public GpuWorld {
   /// alike (GPU, LSA team, versions), naming both; BackendError where NCCL can't do what is needed.
   static std::shared_ptr<Communicator> create(const std::string& unique_id, int rank,
                                               int world_size, int device_ordinal);
-  /// Collective: stands on an `ncclComm_t` that somebody else owns (PyTorch) and must keep alive.
+  /// Collective: stands on an `ncclComm_t` that somebody else owns (PyTorch) and must keep alive
+  /// until this one is closed.
   static std::shared_ptr<Communicator> adopt(void* nccl_comm);
 
+  /// Without `close` before it: leaves windows and lanes where they are, since peers may use them.
   ~Communicator() override;
 
   int agree_minimum(std::string_view what, std::uint64_t agreement, int value) override;
@@ -35,15 +39,19 @@ class Communicator : public GpuWorld {
   void agree_on_window(std::string_view what, std::uint64_t value) override;
 
  private:
-  struct State;
-  Communicator(const Device& device, int rank, Target target, std::size_t device_comm_bytes,
-               std::unique_ptr<State> state);
-  static std::shared_ptr<Communicator> make(nccl::Comm comm, bool owned, int device_ordinal);
+  Communicator(const Device& device, nccl::Comm comm, bool owned, int rank, Target target);
+  static std::shared_ptr<Communicator> make(nccl::Comm comm, bool owned, const Device& device);
   void agree_on_facts();
+  void make_device_comm();
   void make_lane();
-  void abandon();
+  bool has_hung() const;
+  void abandon() noexcept;
 
-  std::unique_ptr<State> state_;
+  nccl::Comm comm_;
+  bool owned_;
+  std::unique_ptr<HostExchange> exchange_;
+  std::vector<std::byte> device_comm_;  ///< empty until made
+  std::unique_ptr<Window> lane_window_;
 };
 
 }  // namespace tilewire

@@ -11,6 +11,7 @@ namespace tilewire {
 namespace {
 
 constexpr std::uint32_t kStopRun = 0;
+constexpr std::uint32_t kStopHung = 1;
 constexpr std::uint32_t kStopAbort = 2;
 
 /// No stream has this handle.
@@ -57,7 +58,7 @@ Lane::~Lane() { Watchdog::get().unwatch(page_); }
 
 void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
                   const ArgumentValue* values) {
-  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun) [[unlikely]]
+  if (stop_word() != kStopRun) [[unlikely]]
     raise_stopped();
   if (stream != settled_stream_) order_after_last(stream);
   kernel.launch(grid, stream, values, context_);
@@ -84,12 +85,12 @@ void Lane::chain(cuda::Stream from, cuda::Stream to) {
 }
 
 void Lane::check() const {
-  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun) raise_stopped();
+  if (stop_word() != kStopRun) raise_stopped();
 }
 
 void Lane::raise_stopped() const {
   Watchdog::get().raise_if_hung();
-  if (__atomic_load_n(&page_->stop, __ATOMIC_RELAXED) == kStopAbort) {
+  if (is_aborted()) {
     throw UserError("this communicator was aborted: make a new one to go on");
   }
   throw HangError(
@@ -99,8 +100,10 @@ void Lane::raise_stopped() const {
 
 void Lane::abort() { __atomic_store_n(&page_->stop, kStopAbort, __ATOMIC_RELEASE); }
 
-bool Lane::is_stopped() const {
-  return __atomic_load_n(&page_->stop, __ATOMIC_RELAXED) != kStopRun;
-}
+std::uint32_t Lane::stop_word() const { return __atomic_load_n(&page_->stop, __ATOMIC_RELAXED); }
+
+bool Lane::is_aborted() const { return stop_word() == kStopAbort; }
+
+bool Lane::has_hung() const { return stop_word() == kStopHung; }
 
 }  // namespace tilewire

@@ -6,6 +6,7 @@
 
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
+#include "runtime/driver/memory.h"
 #include "templates/tilewire/abi.cuh"
 
 namespace tilewire {
@@ -50,12 +51,14 @@ class Lane {
 
   /// Makes every wait of this lane's kernels return at once; the lane is over.
   void abort();
-  /// Whether a wait has given up or `abort` was called: nothing runs on this lane any more.
-  bool is_stopped() const;
+  bool is_aborted() const;
+  /// Whether a wait has given up: the GPU's context is dead or about to be.
+  bool has_hung() const;
   /// Throws what `launch` would, without launching.
   void check() const;
 
  private:
+  std::uint32_t stop_word() const;
   void order_after_last(cuda::Stream stream);
   void chain(cuda::Stream from, cuda::Stream to);
   [[noreturn]] void raise_stopped() const;

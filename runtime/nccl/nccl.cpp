@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
+
 #include "compiler/support/error.h"
 #include "compiler/support/shared_library.h"
 #include "runtime/driver/watchdog.h"
@@ -64,7 +67,22 @@ const Api& api() {
   return *loaded;
 }
 
+namespace {
+
+/// PyTorch can make communicators whose calls return before they are done.
+Result wait_until_done(Comm comm) {
+  Result result = kInProgress;
+  while (result == kInProgress) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (api().comm_async_error(comm, &result) != kSuccess) return result;
+  }
+  return result;
+}
+
+}  // namespace
+
 void check(Result result, std::string_view call, Comm comm) {
+  if (result == kInProgress && comm != nullptr) result = wait_until_done(comm);
   if (result == kSuccess) [[likely]]
     return;
   Watchdog::get().raise_if_hung();

@@ -10,10 +10,14 @@ namespace tilewire {
 /// A world of several ranks on one GPU, in one process: each rank has its own copy of every window,
 /// at the distance that NCCL's structs can express, its own stream and its own lane. Kernels can't
 /// tell: they are those of a world of that size whose ranks all reach each other. A launch starts
-/// the kernel once per rank; `stream` waits for all of them.
+/// the kernel once per rank; to the caller's stream it is one piece of work.
+///
+/// Launches are never cooperative here: `grid_limit` divides the GPU among the ranks, so that all
+/// their program instances are resident at once where nothing else occupies it.
 class VirtualRanks : public GpuWorld {
  public:
-  /// The most ranks whose streams are sure to run side by side.
+  /// Streams beyond the GPU's queues share one, and a waiting kernel would block another rank's.
+  /// CUDA_DEVICE_MAX_CONNECTIONS, 8 where it is not set, says how many there are.
   static constexpr int kMaxRanks = 8;
 
   /// UserError where `world_size` is not in 1 … kMaxRanks.
@@ -23,8 +27,8 @@ class VirtualRanks : public GpuWorld {
   int agree_minimum(std::string_view what, std::uint64_t agreement, int value) override;
   void launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
               const ArgumentValue* values) override;
-  /// Launches on the local ranks in the list only: what happens when others never come.
-  void launch_on(const std::vector<int>& local_ranks, const GpuKernel& kernel, int grid,
+  /// Launches on these ranks only: what happens where the others never come.
+  void launch_on(const std::vector<int>& ranks, const GpuKernel& kernel, int grid,
                  cuda::Stream stream, const ArgumentValue* values);
   void barrier() override;
   void close() override;
@@ -34,11 +38,17 @@ class VirtualRanks : public GpuWorld {
   void agree_on_window(std::string_view what, std::uint64_t value) override;
 
  private:
-  struct State;
-  VirtualRanks(const Device& device, Target target, std::size_t device_comm_bytes);
+  VirtualRanks(const Device& device, Target target);
   void make_lanes();
+  void abandon() noexcept;
+  void launch_rank(int rank, const GpuKernel& kernel, int grid, const ArgumentValue* values);
 
-  std::unique_ptr<State> state_;
+  std::vector<int> all_ranks_;
+  std::vector<std::unique_ptr<OwnedStream>> streams_;  ///< one per rank
+  std::vector<std::unique_ptr<OwnedEvent>> done_;      ///< one per rank
+  std::unique_ptr<OwnedEvent> start_;
+  std::vector<std::vector<std::byte>> device_comms_;
+  std::unique_ptr<Window> lane_window_;
 };
 
 }  // namespace tilewire

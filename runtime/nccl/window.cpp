@@ -15,7 +15,20 @@ bool Window::is_reachable(int rank) const {
   return rank >= place_.first_rank && rank < place_.first_rank + place_.lsa_size;
 }
 
+void Window::release() {
+  if (released_) return;
+  released_ = true;
+  free_memory();
+}
+
+void Window::abandon() noexcept {
+  if (released_) return;
+  released_ = true;
+  leak_memory();
+}
+
 cuda::DevicePointer Window::address(int rank) const {
+  if (released_) throw UserError("this window was freed, or its communicator closed");
   if (!is_reachable(rank)) {
     throw UserError(
         fmt::format("no load or store from this process reaches rank {}'s copy of the window: it "

@@ -10,8 +10,8 @@
 
 namespace tilewire {
 
-/// Symmetric memory: the same size on all ranks. Belongs to its world, which keeps it until all
-/// ranks give it up (`GpuWorld::free`) or the world is closed; afterwards its addresses are dead.
+/// Symmetric memory: the same size on all ranks. Its world gives the memory back, when all ranks
+/// give it up (`GpuWorld::free`) or the world is closed, whoever still holds this object.
 class Window {
  public:
   struct Place {
@@ -27,16 +27,28 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   std::size_t num_bytes() const { return num_bytes_; }
+  /// Gives the memory back. Idempotent.
+  void release();
+  /// Leaves the memory to the end of the process: freeing it could block or fail.
+  void abandon() noexcept;
+  bool is_released() const { return released_; }
+
   /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world.
   const device::WindowHandle& handle(int local_rank = 0) const { return handles_.at(local_rank); }
   bool is_reachable(int rank) const;
-  /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it.
+  /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it, and
+  /// after `release`.
   cuda::DevicePointer address(int rank) const;
+
+ protected:
+  virtual void free_memory() {}
+  virtual void leak_memory() noexcept {}
 
  private:
   std::size_t num_bytes_;
   Place place_;
   std::vector<device::WindowHandle> handles_;
+  bool released_ = false;
 };
 
 }  // namespace tilewire

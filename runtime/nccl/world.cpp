@@ -27,8 +27,12 @@ std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream str
   refuse_capture(stream, "making a window (comm.window)");
   agree_on_window("comm.window: the window's size in bytes", num_bytes);
   windows_.push_back(allocate(num_bytes));
-  // The caller's share keeps the world, and the world keeps the window.
-  return {shared_from_this(), windows_.back().get()};
+  struct Share {
+    std::shared_ptr<GpuWorld> world;
+    std::shared_ptr<Window> window;
+  };
+  const auto share = std::make_shared<Share>(Share{shared_from_this(), windows_.back()});
+  return {share, share->window.get()};
 }
 
 void GpuWorld::free(const Window& window) {
@@ -41,6 +45,7 @@ void GpuWorld::free(const Window& window) {
   agree_on_window("comm.free: the window's number", found - windows_.begin());
   synchronize();
   barrier();  // no rank's kernel still reads a peer's copy
+  (*found)->release();
   windows_.erase(found);
 }
 
@@ -63,6 +68,20 @@ void GpuWorld::synchronize() const {
 
 void GpuWorld::abort() {
   for (const auto& lane : lanes_) lane->abort();
+}
+
+void GpuWorld::release_memory() {
+  lanes_.clear();
+  for (const auto& window : windows_) window->release();
+  windows_.clear();
+}
+
+void GpuWorld::abandon_memory() noexcept {
+  // Freeing can block on work that never ends, and on a dead context: the process's end does it.
+  for (auto& lane : lanes_) static_cast<void>(lane.release());
+  for (const auto& window : windows_) window->abandon();
+  lanes_.clear();
+  windows_.clear();
 }
 
 }  // namespace tilewire

@@ -36,8 +36,9 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// `sizeof(ncclDevComm)`, for `GpuKernel`.
   std::size_t device_comm_bytes() const { return device_comm_bytes_; }
 
-  /// Collective: symmetric memory of at least one byte, not cleared. UserError where sizes differ
-  /// by rank (names both), or where `stream`, the caller's current one, is being captured.
+  /// Collective: symmetric memory of at least one byte, not cleared. It keeps this world. UserError
+  /// where sizes differ by rank (names both), or where `stream`, the caller's current one, is being
+  /// captured.
   std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr);
   /// Collective: gives a window's memory back. UserError where ranks name different windows.
   void free(const Window& window);
@@ -77,13 +78,16 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// Makes sure that all ranks are about to do the same to a window; see `window` and `free`.
   virtual void agree_on_window(std::string_view what, std::uint64_t value) = 0;
   void require_open(std::string_view what) const;
+  /// The end of the world where nothing went wrong, and where something did.
+  void release_memory();
+  void abandon_memory() noexcept;
 
   const Device& device_;
   int rank_;
   Target target_;
   std::size_t device_comm_bytes_;
   std::vector<std::unique_ptr<Lane>> lanes_;      ///< one per local rank
-  std::vector<std::unique_ptr<Window>> windows_;  ///< in order of creation, alike on all ranks
+  std::vector<std::shared_ptr<Window>> windows_;  ///< in order of creation, alike on all ranks
   bool closed_ = false;
 };
 

@@ -1,6 +1,10 @@
 #include "runtime/nccl/world.h"
 
+#include <cstring>
+
 #include "compiler/support/error.h"
+#include "runtime/nccl/agreement.h"
+#include "runtime/nccl/device_structs.h"
 #include "runtime/nccl/nccl.h"
 #include "tests/catch.h"
 
@@ -40,6 +44,99 @@ TEST_CASE("NCCL versions that tilewire doesn't know are refused") {
   CHECK_THROWS_WITH(
       nccl::require_known_version(23007, "/lib/libnccl.so.2"),
       test::contains("NCCL 2.30.7 (/lib/libnccl.so.2) asks for device communicators"));
+}
+
+namespace {
+
+/// A layout unlike NCCL's own, so that a test that ignores it fails.
+NcclLayout odd_layout() {
+  NcclLayout layout;
+  layout.device_comm_bytes = 64;
+  layout.rank = 40;
+  layout.num_ranks = 8;
+  layout.lsa_rank = 16;
+  layout.lsa_size = 60;
+  layout.window_bytes = 48;
+  layout.window_lsa_flat_base = 8;
+  layout.window_lsa_rank = 0;
+  layout.window_world_rank = 44;
+  layout.window_stride_4g = 24;
+  return layout;
+}
+
+template <typename Field>
+Field at(const std::vector<std::byte>& bytes, std::size_t offset) {
+  Field field;
+  std::memcpy(&field, bytes.data() + offset, sizeof(field));
+  return field;
+}
+
+RankFacts facts(const char* gpu, int num_sms) {
+  RankFacts facts{};
+  std::strcpy(facts.device_name, gpu);
+  std::strcpy(facts.tilewire_version, "1.0");
+  facts.nccl_version = 22809;
+  facts.num_sms = num_sms;
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("NCCL's structs are filled where their layout says") {
+  const NcclLayout layout = odd_layout();
+  const WindowFields fields{
+      .flat_base = 0x700000000000, .stride_4g = 3, .lsa_rank = 2, .world_rank = 6};
+  const std::vector<std::byte> window = make_window_struct(layout, fields);
+  REQUIRE(window.size() == 48);
+  CHECK(at<std::uint64_t>(window, 8) == 0x700000000000);
+  CHECK(at<std::uint32_t>(window, 24) == 3);
+  CHECK(at<std::int32_t>(window, 0) == 2);
+  CHECK(at<std::int32_t>(window, 44) == 6);
+  CHECK(read_window_struct(layout, window) == fields);
+
+  const std::vector<std::byte> comm = make_device_comm(layout, 5, 8);
+  REQUIRE(comm.size() == 64);
+  CHECK(at<std::int32_t>(comm, 40) == 5);
+  CHECK(at<std::int32_t>(comm, 8) == 8);
+  CHECK(at<std::int32_t>(comm, 16) == 5);
+  CHECK(at<std::int32_t>(comm, 60) == 8);
+}
+
+TEST_CASE("a layout that points outside its struct is refused") {
+  NcclLayout layout = odd_layout();
+  layout.window_lsa_flat_base = 44;
+  CHECK_THROWS_AS(make_window_struct(layout, {}), InternalError);
+  CHECK_THROWS_AS(read_window_struct(layout, std::vector<std::byte>(48)), InternalError);
+}
+
+TEST_CASE("ranks on different GPUs are refused by name") {
+  const std::vector<RankFacts> same = {facts("H200", 132), facts("H200", 132)};
+  CHECK_NOTHROW(require_alike(same));
+  const std::vector<RankFacts> other_gpu = {facts("H200", 132), facts("H200", 132),
+                                            facts("H100", 132)};
+  CHECK_THROWS_WITH(require_alike(other_gpu),
+                    "ranks 0 and 2 can't run one kernel together: the GPU is H200 on rank 0 and "
+                    "H100 on rank 2; all ranks of a communicator need the same");
+  const std::vector<RankFacts> other_size = {facts("H200", 132), facts("H200", 66)};
+  CHECK_THROWS_WITH(require_alike(other_size), test::contains("multiprocessors is 132 on rank 0"));
+  std::vector<RankFacts> other_nccl = same;
+  other_nccl[1].nccl_version = 22807;
+  CHECK_THROWS_WITH(require_alike(other_nccl),
+                    test::contains("NCCL's version is 2.28.9 on rank 0 and 2.28.7 on rank 1"));
+}
+
+TEST_CASE("values that ranks must agree on") {
+  const std::vector<RankValue> same = {{7, 1024}, {7, 1024}};
+  CHECK_NOTHROW(require_equal("comm.window: the size", same));
+  const std::vector<RankValue> sizes = {{7, 1024}, {7, 1024}, {7, 2048}};
+  CHECK_THROWS_WITH(require_equal("comm.window: the size", sizes),
+                    "comm.window: the size must be the same on all ranks: it is 1024 on rank 0 and "
+                    "2048 on rank 2");
+  CHECK(minimum_of("the grid of k", sizes) == 1024);
+  const std::vector<RankValue> calls = {{7, 1}, {8, 1}};
+  CHECK_THROWS_WITH(minimum_of("the grid of k", calls),
+                    test::contains("the grid of k: rank 0 and rank 1 don't do the same"));
+  CHECK_THROWS_AS(require_equal("comm.free", calls), UserError);
 }
 
 }  // namespace tilewire

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/driver/driver.h"
+
+namespace tilewire {
+
+/// Host memory that the GPU reads and writes in place; zeroed. Stays readable after a trap.
+class MappedMemory {
+ public:
+  MappedMemory(const Device& device, std::size_t num_bytes);
+  ~MappedMemory();
+  MappedMemory(const MappedMemory&) = delete;
+  MappedMemory& operator=(const MappedMemory&) = delete;
+  void* host() const { return host_; }
+  cuda::DevicePointer device() const { return device_; }
+
+ private:
+  void* host_ = nullptr;
+  cuda::DevicePointer device_ = 0;
+};
+
+/// Ordinary device memory, owned.
+class DeviceMemory {
+ public:
+  DeviceMemory(const Device& device, std::size_t num_bytes);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  cuda::DevicePointer address() const { return address_; }
+
+ private:
+  cuda::DevicePointer address_ = 0;
+};
+
+}  // namespace tilewire

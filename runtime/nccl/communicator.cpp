@@ -1,0 +1,242 @@
+#include "runtime/nccl/communicator.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "compiler/support/error.h"
+#include "runtime/nccl/agreement.h"
+#include "runtime/nccl/device_structs.h"
+#include "runtime/nccl/nccl_window.h"
+
+namespace tilewire {
+namespace {
+
+constexpr std::size_t kWindowGranularity = 4096;
+/// At least `sizeof(ncclDevCommRequirements)`.
+constexpr std::size_t kRequirementsBytes = 256;
+
+/// Fits `text` into a field of facts, cut off where it is too long.
+template <std::size_t kSize>
+void copy_text(char (&to)[kSize], std::string_view text) {
+  std::memset(to, 0, kSize);
+  std::memcpy(to, text.data(), std::min(text.size(), kSize - 1));
+}
+
+Target target_of(const Device& device, int world_size, int lsa_size) {
+  Target target;
+  target.backend = Target::Backend::kCuda;
+  target.architecture = device.architecture();
+  target.compute_capability = device.compute_capability();
+  target.world_size = world_size;
+  target.lsa_size = lsa_size;
+  target.multimem = false;
+  target.gin = lsa_size < world_size;
+  return target;
+}
+
+}  // namespace
+
+std::string Communicator::new_unique_id() {
+  nccl::UniqueId id;
+  nccl::check(nccl::api().get_unique_id(&id), "ncclGetUniqueId");
+  return {id.internal, sizeof(id.internal)};
+}
+
+std::shared_ptr<Communicator> Communicator::create(const std::string& unique_id, int rank,
+                                                   int world_size, int device_ordinal) {
+  if (world_size < 1 || rank < 0 || rank >= world_size) {
+    throw UserError(
+        fmt::format("rank {} of a world of {}: ranks count from 0 and end below the "
+                    "world size",
+                    rank, world_size));
+  }
+  nccl::UniqueId id;
+  if (unique_id.size() != sizeof(id.internal)) {
+    throw UserError(fmt::format("NCCL's unique id has {} bytes, found {}", sizeof(id.internal),
+                                unique_id.size()));
+  }
+  std::memcpy(id.internal, unique_id.data(), sizeof(id.internal));
+  const Device& device = Device::get(device_ordinal);
+  const ContextGuard guard(device);
+  nccl::Comm comm = nullptr;
+  nccl::check(nccl::api().comm_init_rank(&comm, world_size, id, rank), "ncclCommInitRank");
+  return make(comm, true, device);
+}
+
+std::shared_ptr<Communicator> Communicator::adopt(void* nccl_comm) {
+  if (nccl_comm == nullptr) throw UserError("the NCCL communicator to stand on is null");
+  const auto comm = static_cast<nccl::Comm>(nccl_comm);
+  int ordinal = 0;
+  nccl::check(nccl::api().comm_device(comm, &ordinal), "ncclCommCuDevice", comm);
+  const Device& device = Device::get(ordinal);
+  const ContextGuard guard(device);
+  return make(comm, false, device);
+}
+
+std::shared_ptr<Communicator> Communicator::make(nccl::Comm comm, bool owned,
+                                                 const Device& device) {
+  const nccl::Api& nccl = nccl::api();
+  int world_size = 0;
+  int rank = 0;
+  nccl::check(nccl.comm_count(comm, &world_size), "ncclCommCount", comm);
+  nccl::check(nccl.comm_rank(comm, &rank), "ncclCommUserRank", comm);
+  const nccl::Team lsa = nccl.team_lsa(comm);
+  if (lsa.num_ranks < 1 || lsa.stride != 1 || world_size % lsa.num_ranks != 0) {
+    throw BackendError(fmt::format(
+        "NCCL {} ({}): ncclTeamLsa gave a team of {} ranks at stride {} in a world of {}",
+        nccl::version_to_string(nccl.version), nccl.path, lsa.num_ranks, lsa.stride, world_size));
+  }
+  std::shared_ptr<Communicator> communicator(
+      new Communicator(device, comm, owned, rank, target_of(device, world_size, lsa.num_ranks)));
+  communicator->agree_on_facts();
+  communicator->make_device_comm();
+  communicator->make_lane();
+  return communicator;
+}
+
+Communicator::Communicator(const Device& device, nccl::Comm comm, bool owned, int rank,
+                           Target target)
+    : GpuWorld(device, rank, std::move(target), device_layout().device_comm_bytes),
+      comm_(comm),
+      owned_(owned),
+      exchange_(std::make_unique<HostExchange>(device, comm, world_size())) {}
+
+void Communicator::agree_on_facts() {
+  RankFacts facts;
+  std::memset(&facts, 0, sizeof(facts));
+  copy_text(facts.device_name, device_.name());
+  copy_text(facts.tilewire_version, TILEWIRE_VERSION);
+  facts.nccl_version = nccl::api().version;
+  facts.compute_capability = device_.compute_capability();
+  facts.num_sms = device_.num_sms();
+  facts.max_ctas_per_sm = device_.max_ctas_per_sm();
+  facts.lsa_size = lsa_size();
+  require_alike(exchange_->all_gather(facts, "tw.init"));
+}
+
+void Communicator::make_device_comm() {
+  // Requirements of zeros ask for nothing: lanes and windows are tilewire's own. That holds for
+  // NCCL 2.28, the one version that nccl::require_known_version lets through; its struct has 56
+  // bytes, later ones begin with their size.
+  const std::vector<std::byte> requirements(kRequirementsBytes);
+  std::vector<std::byte> bytes(device_comm_bytes());
+  nccl::check(nccl::api().dev_comm_create(comm_, requirements.data(), bytes.data()),
+              "ncclDevCommCreate", comm_);
+  device_comm_ = std::move(bytes);
+}
+
+void Communicator::make_lane() {
+  const LaneShape shape = LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), lsa_size());
+  lane_window_ = allocate(shape.num_bytes);
+  const device::WindowHandle handle = lane_window_->handle();
+  check_cuda(cuda::api().fill_bytes(reinterpret_cast<cuda::DevicePointer>(handle.local), 0,
+                                    shape.num_bytes, exchange_->stream()),
+             "cuMemsetD8Async");
+  check_cuda(cuda::api().stream_synchronize(exchange_->stream()), "cuStreamSynchronize");
+  lanes_.push_back(std::make_unique<Lane>(device_, Lane::Setup{.rank = rank_,
+                                                               .window = handle,
+                                                               .shape = shape,
+                                                               .device_comm = device_comm_,
+                                                               .exclusive = false}));
+  // Nobody signals before everybody's inboxes are clear.
+  exchange_->all_gather(RankValue{}, "tw.init: the lane");
+}
+
+std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
+  const std::size_t rounded =
+      (num_bytes + kWindowGranularity - 1) / kWindowGranularity * kWindowGranularity;
+  std::unique_ptr<NcclMemory> memory;
+  std::string problem;
+  try {
+    memory = std::make_unique<NcclMemory>(device_, rounded);
+  } catch (const BackendError& error) {
+    problem = error.message();
+  }
+  // One rank without memory must not leave the others waiting in the registration.
+  const int all_have_it = agree_minimum("making a window", 0, memory == nullptr ? 0 : 1);
+  if (!problem.empty()) throw BackendError(problem);
+  if (all_have_it == 0) {
+    throw BackendError(
+        fmt::format("a window of {} bytes: another rank's GPU has no room for it", num_bytes));
+  }
+  return NcclWindow::make(device_, comm_, rank_, std::move(*memory), rounded, exchange_->stream());
+}
+
+void Communicator::agree_on_window(std::string_view what, std::uint64_t value) {
+  const RankValue own{.agreement = std::hash<std::string_view>()(what),
+                      .value = static_cast<std::int64_t>(value)};
+  require_equal(what, exchange_->all_gather(own, what));
+}
+
+int Communicator::agree_minimum(std::string_view what, std::uint64_t agreement, int value) {
+  const RankValue own{.agreement = agreement, .value = value};
+  return static_cast<int>(minimum_of(what, exchange_->all_gather(own, what)));
+}
+
+void Communicator::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
+                          const ArgumentValue* values) {
+  if (closed_) [[unlikely]]
+    require_open("launch");
+  if (kernel.takes_lane()) {
+    lanes_[0]->launch(kernel, grid, stream, values);
+  } else {
+    kernel.launch(grid, stream, values, {.device_comm = device_comm_.data()});
+  }
+}
+
+void Communicator::barrier() {
+  require_open("comm.barrier");
+  synchronize();
+  exchange_->all_gather(RankValue{}, "comm.barrier");
+}
+
+bool Communicator::has_hung() const {
+  return exchange_->is_broken() || (!lanes_.empty() && lanes_[0]->has_hung());
+}
+
+void Communicator::close() {
+  if (closed_) return;
+  if (has_hung()) {
+    abandon();
+    return;
+  }
+  const bool aborted = !lanes_.empty() && lanes_[0]->is_aborted();
+  try {
+    if (aborted) {
+      device_.synchronize();  // the waiting kernels leave
+    } else {
+      barrier();  // no rank's kernel still reads a peer's memory
+    }
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  closed_ = true;
+  const ContextGuard guard(device_);
+  release_memory();
+  lane_window_.reset();
+  nccl::api().dev_comm_destroy(comm_, device_comm_.data());
+  exchange_.reset();
+  if (!owned_) return;
+  if (aborted) {
+    nccl::api().comm_abort(comm_);  // the others may be gone
+  } else {
+    nccl::api().comm_destroy(comm_);
+  }
+}
+
+void Communicator::abandon() noexcept {
+  closed_ = true;
+  abandon_memory();
+  static_cast<void>(lane_window_.release());
+  static_cast<void>(exchange_.release());
+}
+
+Communicator::~Communicator() {
+  if (!closed_) abandon();
+}
+
+}  // namespace tilewire

@@ -1,0 +1,70 @@
+#include "runtime/nccl/host_exchange.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "compiler/support/environment.h"
+#include "compiler/support/error.h"
+#include "runtime/driver/watchdog.h"
+
+namespace tilewire {
+
+HostExchange::HostExchange(const Device& device, nccl::Comm comm, int world_size)
+    : device_(device),
+      comm_(comm),
+      world_size_(world_size),
+      stream_(device),
+      staging_(device, (world_size + 1) * kMaxRecord),
+      buffer_(std::make_unique<DeviceMemory>(device, (world_size + 1) * kMaxRecord)) {}
+
+HostExchange::~HostExchange() {
+  // Frees wait for the stream; NCCL's stuck work would never end.
+  if (broken_) static_cast<void>(buffer_.release());
+}
+
+void HostExchange::gather(std::string_view what) {
+  const ContextGuard guard(device_);
+  const cuda::Api& api = cuda::api();
+  const cuda::DevicePointer own = buffer_->address();
+  const cuda::DevicePointer all = own + kMaxRecord;
+  char* host = static_cast<char*>(staging_.host());
+  check_cuda(api.copy_to_device(own, host, kMaxRecord, stream_.get()), "cuMemcpyHtoDAsync");
+  nccl::check(
+      nccl::api().all_gather(reinterpret_cast<const void*>(own), reinterpret_cast<void*>(all),
+                             kMaxRecord, nccl::kUint8, comm_, stream_.get()),
+      "ncclAllGather", comm_);
+  check_cuda(api.copy_to_host(host + kMaxRecord, all, world_size_ * kMaxRecord, stream_.get()),
+             "cuMemcpyDtoHAsync");
+  wait(what);
+}
+
+void HostExchange::wait(std::string_view what) {
+  using Clock = std::chrono::steady_clock;
+  const double timeout_s = Environment::get().timeout_s;
+  const auto start = Clock::now();
+  while (true) {
+    const cuda::Result state = cuda::api().stream_query(stream_.get());
+    if (state == cuda::kSuccess) return;
+    const std::chrono::duration<double> waited = Clock::now() - start;
+    nccl::Result asynchronous = nccl::kSuccess;
+    nccl::api().comm_async_error(comm_, &asynchronous);
+    broken_ = state != cuda::kErrorNotReady || waited.count() > timeout_s ||
+              (asynchronous != nccl::kSuccess && asynchronous != nccl::kInProgress);
+    if (!broken_) {
+      // Short at first: a healthy exchange takes some tens of microseconds.
+      if (waited.count() > 0.001) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      continue;
+    }
+    if (state != cuda::kErrorNotReady) check_cuda(state, "cuStreamQuery");
+    if (waited.count() <= timeout_s) nccl::check(asynchronous, "ncclAllGather", comm_);
+    Watchdog::get().raise_if_hung();
+    throw HangError(fmt::format(
+        "{}: not all ranks came within {:g} s (TILEWIRE_TIMEOUT). It is collective: every rank "
+        "must make this call, in the same order",
+        what, timeout_s));
+  }
+}
+
+}  // namespace tilewire

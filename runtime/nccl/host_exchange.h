@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/driver/driver.h"
+#include "runtime/driver/memory.h"
+#include "runtime/nccl/nccl.h"
+
+namespace tilewire {
+
+/// What ranks tell each other from the host: small records, all-gathered on a stream of its own.
+/// Every call is collective and ends within TILEWIRE_TIMEOUT.
+class HostExchange {
+ public:
+  /// Of one record, in bytes.
+  static constexpr std::size_t kMaxRecord = 256;
+
+  HostExchange(const Device& device, nccl::Comm comm, int world_size);
+  ~HostExchange();
+  HostExchange(const HostExchange&) = delete;
+  HostExchange& operator=(const HostExchange&) = delete;
+
+  /// Everybody's record, in rank order. HangError where a rank doesn't come, with `what` in it.
+  template <typename Record>
+  std::vector<Record> all_gather(const Record& own, std::string_view what) {
+    static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) <= kMaxRecord);
+    std::memcpy(staging_.host(), &own, sizeof(Record));
+    gather(what);
+    std::vector<Record> all(world_size_);
+    for (int rank = 0; rank < world_size_; ++rank) {
+      std::memcpy(&all[rank], static_cast<char*>(staging_.host()) + (rank + 1) * kMaxRecord,
+                  sizeof(Record));
+    }
+    return all;
+  }
+
+  /// Whether a rank didn't come: NCCL's work is stuck, and the communicator with it.
+  bool is_broken() const { return broken_; }
+  cuda::Stream stream() const { return stream_.get(); }
+
+ private:
+  void gather(std::string_view what);
+  void wait(std::string_view what);
+
+  const Device& device_;
+  nccl::Comm comm_;
+  int world_size_;
+  OwnedStream stream_;
+  MappedMemory staging_;  ///< one's own record, then everybody's
+  std::unique_ptr<DeviceMemory> buffer_;
+  bool broken_ = false;
+};
+
+}  // namespace tilewire

@@ -1,0 +1,79 @@
+#include "runtime/nccl/nccl_window.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "compiler/support/error.h"
+#include "runtime/nccl/device_structs.h"
+
+namespace tilewire {
+
+NcclMemory::NcclMemory(const Device& device, std::size_t num_bytes) : device_(device) {
+  const ContextGuard guard(device);
+  nccl::check(nccl::api().mem_alloc(&address_, num_bytes), "ncclMemAlloc");
+}
+
+NcclMemory::NcclMemory(NcclMemory&& other) noexcept
+    : device_(other.device_), address_(std::exchange(other.address_, nullptr)) {}
+
+NcclMemory::~NcclMemory() { free(); }
+
+void NcclMemory::free() {
+  if (address_ == nullptr) return;
+  const ContextGuard guard(device_);
+  nccl::api().mem_free(std::exchange(address_, nullptr));
+}
+
+std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm comm, int rank,
+                                             NcclMemory memory, std::size_t num_bytes,
+                                             cuda::Stream stream) {
+  const ContextGuard guard(device);
+  nccl::WindowHandle handle = nullptr;
+  nccl::check(nccl::api().window_register(comm, memory.address(), num_bytes, &handle,
+                                          nccl::kWindowCollectiveSymmetric),
+              "ncclCommWindowRegister", comm);
+  if (handle == nullptr) {
+    throw BackendError(fmt::format(
+        "NCCL {} ({}): ncclCommWindowRegister gave no window: symmetric memory needs CUDA's "
+        "peer-to-peer access between the GPUs, and NCCL_CUMEM_ENABLE and NCCL_WIN_ENABLE not set "
+        "to 0. `tilewire doctor` shows the links",
+        nccl::version_to_string(nccl::api().version), nccl::api().path));
+  }
+  const NcclLayout& layout = device_layout();
+  std::vector<std::byte> bytes(layout.window_bytes);
+  check_cuda(cuda::api().copy_to_host(bytes.data(), reinterpret_cast<cuda::DevicePointer>(handle),
+                                      bytes.size(), stream),
+             "cuMemcpyDtoHAsync");
+  check_cuda(cuda::api().stream_synchronize(stream), "cuStreamSynchronize");
+  const WindowFields fields = read_window_struct(layout, bytes);
+  const nccl::Team team = nccl::api().team_lsa(comm);
+  const Place place{.flat_base = fields.flat_base,
+                    .stride = std::uint64_t{fields.stride_4g} << 32,
+                    .first_rank = rank - fields.lsa_rank,
+                    .lsa_size = team.num_ranks};
+  return std::unique_ptr<NcclWindow>(
+      new NcclWindow(device, comm, std::move(memory), handle, num_bytes, place));
+}
+
+NcclWindow::NcclWindow(const Device& device, nccl::Comm comm, NcclMemory memory,
+                       nccl::WindowHandle handle, std::size_t num_bytes, Place place)
+    : Window(num_bytes, place,
+             {device::WindowHandle{.window = handle, .offset = 0, .local = memory.address()}}),
+      device_(device),
+      comm_(comm),
+      memory_(std::move(memory)),
+      handle_(handle) {}
+
+NcclWindow::~NcclWindow() { release(); }
+
+void NcclWindow::free_memory() {
+  const ContextGuard guard(device_);
+  nccl::api().window_deregister(comm_, handle_);
+  memory_.free();
+}
+
+void NcclWindow::leak_memory() noexcept { memory_.leak(); }
+
+}  // namespace tilewire

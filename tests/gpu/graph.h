@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+
+#include "tests/gpu/gpu.h"
+
+namespace tilewire::test {
+
+/// A CUDA graph of what `record` launches on `stream`.
+class Graph {
+ public:
+  Graph(cuda::Stream stream, const std::function<void()>& record) {
+    const cuda::Api& api = cuda::api();
+    check_cuda(api.stream_begin_capture(stream, cuda::kCaptureModeRelaxed), "cuStreamBeginCapture");
+    record();
+    check_cuda(api.stream_end_capture(stream, &graph_), "cuStreamEndCapture");
+    check_cuda(api.graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
+  }
+  ~Graph() {
+    cuda::api().graph_exec_destroy(executable_);
+    cuda::api().graph_destroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void launch(cuda::Stream stream) const {
+    check_cuda(cuda::api().graph_launch(executable_, stream), "cuGraphLaunch");
+  }
+
+ private:
+  cuda::Graph graph_ = nullptr;
+  cuda::GraphExec executable_ = nullptr;
+};
+
+}  // namespace tilewire::test
