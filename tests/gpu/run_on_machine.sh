@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Runs everything that needs GPUs, on a machine where tilewire's wheel is installed, and prints a
+# short table last. Full logs go to $OUT, results of benchmarks to $OUT as JSON.
+#
+#   OUT=/tmp/out GPU_TESTS=build/dev/tests/gpu_tests tests/gpu/run_on_machine.sh [step…]
+#
+# GPU_TESTS: the C++ tests' binary; the steps that need it are left out where there is none.
+# Steps: see `steps` below; all of them by default. What needs more GPUs than there are is left out.
+set -u
+cd "$(dirname "$0")/../.."
+OUT=${OUT:-/tmp/tilewire-gpu}
+PYTHON=${PYTHON:-python3}
+GPU_TESTS=${GPU_TESTS:-build/dev/tests/gpu_tests}
+mkdir -p "$OUT"
+export PYTHONPATH="$PWD/tests/support${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONUNBUFFERED=1 CUDA_DEVICE_MAX_CONNECTIONS=32
+# NVLink multicast stays off: nothing here needs it.
+export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
+# A wait that nothing meets ends soon.
+export TILEWIRE_TIMEOUT=${TILEWIRE_TIMEOUT:-30} TILEWIRE_REPORT_AFTER=${TILEWIRE_REPORT_AFTER:-5}
+
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+table=()
+failed=0
+
+# run NAME SECONDS COMMAND…
+run() {
+  local name=$1 seconds=$2
+  shift 2
+  local start=$SECONDS
+  timeout --kill-after=10 "$seconds" "$@" >"$OUT/$name.log" 2>&1
+  local code=$?
+  local result=ok
+  if [ $code -eq 124 ] || [ $code -eq 137 ]; then
+    result="TIMEOUT"
+  elif [ $code -ne 0 ]; then
+    result="FAILED ($code)"
+  fi
+  [ $code -eq 0 ] || failed=1
+  local last
+  last=$(grep -v '^[[:space:]]*$' "$OUT/$name.log" | tail -1 | cut -c1-70)
+  table+=("$(printf '%-22s %-12s %4ds  %s' "$name" "$result" $((SECONDS - start)) "$last")")
+  [ $code -eq 0 ] || { echo "--- $name"; grep -v '^[[:space:]]*$' "$OUT/$name.log" | tail -25; }
+}
+
+skip() { table+=("$(printf '%-22s %-12s        %s' "$1" skipped "$2")"); }
+
+pytest() { # NAME SECONDS ARGUMENTS…
+  local name=$1 seconds=$2
+  shift 2
+  run "$name" "$seconds" "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 \
+    -p no:cacheprovider -q "$@"
+}
+
+cpp() { # NAME SECONDS ARGUMENTS…
+  local name=$1 seconds=$2
+  shift 2
+  if [ -x "$GPU_TESTS" ]; then run "$name" "$seconds" "$GPU_TESTS" "$@"; else
+    skip "$name" "no $GPU_TESTS"
+  fi
+}
+
+two() { # NAME SECONDS COMMAND…: under torchrun, a rank per GPU
+  local name=$1 seconds=$2
+  shift 2
+  if [ "$gpus" -lt 2 ]; then skip "$name" "needs 2 GPUs, found $gpus"; else
+    run "$name" "$seconds" "$PYTHON" -m torch.distributed.run --standalone --nproc-per-node 2 "$@"
+  fi
+}
+
+step() {
+  case $1 in
+    doctor) run doctor 60 "$PYTHON" -m tilewire doctor ;;
+    cpp) cpp cpp 240 ;;
+    cpp-hang) TILEWIRE_TIMEOUT=2 TILEWIRE_REPORT_AFTER=0.5 cpp cpp-hang 60 '[.hang]' ;;
+    world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
+    virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;
+    example) two example 90 examples/01_allreduce_rmsnorm.py ;;
+    multi-gpu) two multi-gpu 300 -m pytest -o pythonpath=tests/support -o timeout=0 \
+      -p no:cacheprovider -q tests/multi_gpu ;;
+    hang) if [ "$gpus" -lt 2 ]; then skip hang "needs 2 GPUs, found $gpus"; else
+      pytest hang 180 tests/multi_gpu/test_hang.py; fi ;;
+    compile-time) run compile-time 120 "$PYTHON" tests/benchmarks/compile_time.py \
+      "$OUT/compile_time.json" ;;
+    launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
+    benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
+      "$OUT/allreduce_rmsnorm.json" ;;
+    *) echo "no step $1 (there are: ${steps[*]})" >&2; exit 2 ;;
+  esac
+}
+
+steps=(doctor cpp cpp-hang world-of-one virtual example multi-gpu hang compile-time launch benchmark)
+for each in "${@:-${steps[@]}}"; do step "$each"; done
+
+echo
+echo "$gpus GPU(s): $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
+printf '%s\n' "${table[@]}"
+exit $failed
