@@ -13,18 +13,19 @@ namespace {
 
 namespace orc = llvm::orc;
 
+[[noreturn]] void fail(const char* call, const std::string& name, const std::string& message) {
+  throw BackendError(std::string("LLVM: ") + call + " for `" + name + "` failed: " + message);
+}
+
 /// Unwraps what an LLVM function returns.
 template <typename T>
 T check(llvm::Expected<T> result, const char* call, const std::string& name) {
   if (result) return std::move(*result);
-  throw BackendError(std::string("LLVM: ") + call + " for `" + name +
-                     "` failed: " + llvm::toString(result.takeError()));
+  fail(call, name, llvm::toString(result.takeError()));
 }
 
 void check(llvm::Error error, const char* call, const std::string& name) {
-  if (!error) return;
-  throw BackendError(std::string("LLVM: ") + call + " for `" + name +
-                     "` failed: " + llvm::toString(std::move(error)));
+  if (error) fail(call, name, llvm::toString(std::move(error)));
 }
 
 /// JITLink, with unwind tables registered from within the process: LLVM's default looks the
@@ -67,10 +68,17 @@ LoadedObject load_object(const std::string& object, const std::string& entry,
   std::unique_ptr<orc::LLJIT> jit = make_jit(name);
   check(jit->getMainJITDylib().define(orc::absoluteSymbols(runtime_symbols(*jit))),
         "absoluteSymbols", name);
+  // The linker's own words; LLVM would print them, and say only "failed to materialize" here.
+  std::string log;
+  jit->getExecutionSession().setErrorReporter(
+      [&log](llvm::Error error) { log += llvm::toString(std::move(error)) + "; "; });
   check(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, name)), "addObjectFile",
         name);
-  const orc::ExecutorAddr address = check(jit->lookup(entry), "lookup", name);
-  return {std::shared_ptr<orc::LLJIT>(std::move(jit)), address.toPtr<void*>()};
+  llvm::Expected<orc::ExecutorAddr> address = jit->lookup(entry);
+  if (!address) fail("lookup", name, log + llvm::toString(address.takeError()));
+  jit->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  return {std::shared_ptr<orc::LLJIT>(std::move(jit)), address->toPtr<void*>()};
 }
 
 }  // namespace tilewire

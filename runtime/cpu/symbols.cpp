@@ -20,9 +20,9 @@ void world_barrier(CpuInstance* instance, std::uint32_t site) {
   cpu_barrier(*instance, CpuTeam::kWorld, site);
 }
 
-void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t world_size, const char* file,
+void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t team_size, const char* file,
                   std::int64_t line) {
-  throw UserError(fmt::format("there is no rank {} in a world of {}", rank, world_size),
+  throw UserError(fmt::format("there is no rank {} among {}", rank, team_size),
                   {file, static_cast<int>(line), 0});
 }
 

@@ -34,7 +34,8 @@ Attributes contiguous_access(const std::vector<std::int64_t>& shape) {
           {"vector", std::int64_t{1}}};
 }
 
-Value* TileProgram::pointer(DType dtype, std::vector<std::int64_t> shape, const Bits& elements) {
+Value* TileProgram::pointer(DType dtype, std::vector<std::int64_t> shape, const Bits& elements,
+                            std::int64_t offset) {
   std::vector<Dimension> dimensions;
   for (const std::int64_t extent : shape) dimensions.push_back({extent, {}});
   if (dimensions.empty()) dimensions.push_back({1, {}});
@@ -45,7 +46,7 @@ Value* TileProgram::pointer(DType dtype, std::vector<std::int64_t> shape, const 
   bytes.insert(bytes.end(), packed.begin(), packed.end());
   bytes.insert(bytes.end(), kGuardBytes, kGuard);
   tensors_.push_back({dtype, std::move(bytes), false});
-  return builder.emit("address", {parameter, builder.constant(std::int64_t{0}, kIndex)})->result();
+  return builder.emit("address", {parameter, builder.constant(offset, kIndex)})->result();
 }
 
 Value* TileProgram::load(Value* pointer, std::vector<std::int64_t> shape) {

@@ -22,8 +22,9 @@ class TileProgram {
   Value* input(DType dtype, std::vector<std::int64_t> shape, const Bits& elements);
   /// A tile; a scalar is written as one element.
   void output(Value* value);
-  /// The address of element 0 of a tensor of this shape, filled with `elements`.
-  Value* pointer(DType dtype, std::vector<std::int64_t> shape, const Bits& elements);
+  /// The address of an element of a tensor of this shape, filled with `elements`.
+  Value* pointer(DType dtype, std::vector<std::int64_t> shape, const Bits& elements,
+                 std::int64_t offset = 0);
   /// `tile_load` or `tile_store` without masks.
   Value* load(Value* pointer, std::vector<std::int64_t> shape);
   void store(Value* pointer, Value* value);

@@ -63,7 +63,8 @@ class CpuEmitter {
   // Memory.
   /// Elements between neighbours of a parameter along a dimension.
   virtual CpuScalar stride(const Value* parameter, std::int64_t dimension) = 0;
-  /// Defines the pointer `result`: element `offset` of a parameter, here, or of a window at a rank.
+  /// Defines the statement's result, a pointer: element `offset` of a parameter, here, or of a
+  /// window at a rank of this rank's LSA team.
   virtual void define_address(const Statement& statement, const Value* parameter, const Value* rank,
                               const Value* offset) = 0;
   virtual void load(const Statement& statement, const TileAccess& access) = 0;

@@ -63,6 +63,7 @@ class LlvmEmitter final : public CpuEmitter {
     bool owns_offset = true;                 ///< a loop's region argument doesn't
     bool is_free = false;                    ///< deferred whoever uses it: an index mapping
     bool reads_memory = false;               ///< deferred, and evaluating it loads user memory
+    int depth = 0;                           ///< of deferred tiles inside each other
     TileFunction function;                   ///< deferred: its elements
     std::set<std::int64_t> same_position;    ///< arena tiles read at the element's own position
     std::set<std::int64_t> other_positions;  ///< arena tiles read elsewhere
@@ -112,7 +113,7 @@ class LlvmEmitter final : public CpuEmitter {
   void load_masked(const Statement& statement, const TileAccess& access);
   std::vector<Bounds> inside_bounds(const TileAccess& access);
   CpuScalar operand_element(const Value* value, const CpuIndex& index);
-  void check_rank(const Statement& statement, llvm::Value* rank);
+  llvm::Value* world_rank(const Statement& statement, llvm::Value* member);
 
   // llvm_control.cpp
   Values loop(llvm::Value* lower, llvm::Value* upper, llvm::Value* step, const Values& initial,

@@ -22,9 +22,9 @@ void LlvmEmitter::define_address(const Statement& statement, const Value* parame
   }
   llvm::Value* base = found->second;
   if (parameter->type.memory == Memory::kWindow) {
-    llvm::Value* index = llvm_value(rank == nullptr ? this->rank() : scalar(rank));
-    if (rank != nullptr) check_rank(statement, index);
-    llvm::Value* place = builder_.CreateInBoundsGEP(builder_.getPtrTy(), base, index);
+    llvm::Value* member = llvm_value(rank == nullptr ? this->rank() : scalar(rank));
+    if (rank != nullptr) member = world_rank(statement, member);
+    llvm::Value* place = builder_.CreateInBoundsGEP(builder_.getPtrTy(), base, member);
     llvm::LoadInst* address = builder_.CreateLoad(builder_.getPtrTy(), place);
     address->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     base = address;
@@ -35,21 +35,28 @@ void LlvmEmitter::define_address(const Statement& statement, const Value* parame
   define(statement.result(), {pointer, dtype});
 }
 
-/// A rank outside the world is the program's error; it must not become an access to memory.
-void LlvmEmitter::check_rank(const Statement& statement, llvm::Value* rank) {
-  if (llvm::isa<llvm::ConstantInt>(rank)) return;  // the compiler made it
-  llvm::Value* is_known = builder_.CreateICmpULT(rank, index_constant(program_.world_size));
-  branch(
-      is_known, [] { return Values(); },
-      [&] {
-        const CpuScalar arguments[] = {
-            as_index(rank),
-            scalars_.integer(program_.world_size, kIndex),
-            {builder_.CreateGlobalStringPtr(statement.location.file_name()), DType::kI8},
-            scalars_.integer(statement.location.line, kIndex)};
-        call_runtime("tilewire_no_such_rank", arguments);
-        return Values();
-      });
+/// A member of this rank's LSA team → its rank in the world. One that doesn't exist is the
+/// program's error; it must not become an access to memory.
+llvm::Value* LlvmEmitter::world_rank(const Statement& statement, llvm::Value* member) {
+  llvm::Value* is_member = builder_.CreateICmpULT(member, index_constant(program_.lsa_size));
+  if (!llvm::isa<llvm::ConstantInt>(is_member) ||
+      llvm::cast<llvm::ConstantInt>(is_member)->isZero()) {
+    branch(
+        is_member, [] { return Values(); },
+        [&] {
+          const CpuScalar arguments[] = {
+              as_index(member),
+              scalars_.integer(program_.lsa_size, kIndex),
+              {builder_.CreateGlobalStringPtr(statement.location.file_name()), DType::kI8},
+              scalars_.integer(statement.location.line, kIndex)};
+          call_runtime("tilewire_no_such_rank", arguments);
+          return Values();
+        });
+  }
+  if (program_.lsa_size == program_.world_size) return member;
+  const CpuScalar team_size = scalars_.integer(program_.lsa_size, kIndex);
+  const CpuScalar own = scalars_.mod(rank(), team_size);
+  return llvm_value(scalars_.add(scalars_.sub(rank(), own), as_index(member)));
 }
 
 /// The address of an element of an access.

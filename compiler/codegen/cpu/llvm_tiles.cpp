@@ -4,6 +4,12 @@
 #include "compiler/support/error.h"
 
 namespace tilewire {
+namespace {
+
+/// Deferred tiles call each other's functions: this bounds the stack that the compiler needs.
+constexpr int kMaxDepth = 200;
+
+}  // namespace
 
 void LlvmEmitter::elementwise(const Statement& statement, const ElementFunction& function) {
   const Value* result = statement.result();
@@ -45,6 +51,7 @@ void LlvmEmitter::add_leaves(Tile& tile, const Statement& statement, bool at_sam
     if (!operand->type.is_tile()) continue;
     const Tile& source = tiles_.at(operand);
     tile.reads_memory = tile.reads_memory || source.reads_memory;
+    tile.depth = std::max(tile.depth, source.depth + 1);
     auto& same = at_same_position ? tile.same_position : tile.other_positions;
     same.insert(source.same_position.begin(), source.same_position.end());
     tile.other_positions.insert(source.other_positions.begin(), source.other_positions.end());
@@ -55,7 +62,8 @@ void LlvmEmitter::add_leaves(Tile& tile, const Statement& statement, bool at_sam
 void LlvmEmitter::place(const Statement& statement, Tile tile) {
   const Value* result = statement.result();
   if (uses_.num_users(result) == 0) return;
-  if (!tile.is_free && !may_defer(result)) {
+  const bool is_deferred = tile.depth < kMaxDepth && (tile.is_free || may_defer(result));
+  if (!is_deferred) {
     const std::int64_t offset = allocate(result->type);
     write_elements(offset, result->type, tile.function);
     tile = Tile();
