@@ -168,6 +168,9 @@ void Parser::facts() {
 }
 
 void Parser::finish_declarations() {
+  const std::size_t num_parameters = program_.parameters.size();
+  if (!program_.facts.contiguous.empty()) program_.facts.contiguous.resize(num_parameters);
+  if (!program_.facts.alignment.empty()) program_.facts.alignment.resize(num_parameters, 1);
   for (const Parameter& parameter : program_.parameters) {
     program_.body.arguments.push_back(parameter.value);
   }

@@ -32,6 +32,19 @@ bool needs_communicator(const Program& program) {
   return needs;
 }
 
+/// Parameter index → whether an op writes to an address in it.
+std::vector<bool> written_parameters(const Program& program) {
+  std::vector<bool> written(program.parameters.size());
+  for_each_statement(program.body, [&](const Statement& statement) {
+    if (statement.kind != StatementKind::kOp || statement.op->effect != Effect::kWrites) return;
+    const Statement* address = statement.operands.at(0)->definition;
+    for (std::size_t i = 0; address != nullptr && i < written.size(); ++i) {
+      if (program.parameters[i].value == address->operands.at(0)) written[i] = true;
+    }
+  });
+  return written;
+}
+
 ArgumentSlot::Kind slot_kind(Parameter::Kind kind) {
   switch (kind) {
     case Parameter::Kind::kTensor:
@@ -86,6 +99,7 @@ Artifact describe(const Program& lowered, const Target& target) {
   artifact.target = target;
   artifact.parameters = lowered.parameters;
   for (Parameter& parameter : artifact.parameters) parameter.value = nullptr;
+  artifact.written = written_parameters(lowered);
   for (const auto& dimension : lowered.dimensions) artifact.dimensions.push_back(dimension.first);
   artifact.facts = lowered.facts;
   for_each_statement(lowered.body, [&artifact](const Statement& statement) {

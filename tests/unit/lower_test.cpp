@@ -92,6 +92,7 @@ TEST_CASE("what the artifact says of a kernel that communicates") {
   CHECK(artifact.entry == "allreduce_rmsnorm_kernel");
   CHECK(artifact.dimensions == std::vector<std::string>{"T"});
   using Kind = ArgumentSlot::Kind;
+  CHECK(artifact.written == std::vector<bool>{false, false, true, false});
   const std::vector<ArgumentSlot> expected = {
       {Kind::kWindow, 0, 0}, {Kind::kTensor, 1, 0},     {Kind::kTensor, 2, 0},
       {Kind::kScalar, 3, 0}, {Kind::kStride, 2, 0},     {Kind::kStride, 2, 1},

@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "compiler/jit/artifact.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Enumerators by name, in their order: a file stays readable when one is added.
+constexpr const char* kParameterKinds[] = {"tensor", "window", "scalar"};
+constexpr const char* kSlotKinds[] = {"tensor", "window",      "scalar", "extent",
+                                      "stride", "device_comm", "lane"};
+
+template <typename Enum, std::size_t kCount>
+Enum enum_from(const Json& json, const char* const (&names)[kCount]) {
+  const auto& text = json.get_ref<const std::string&>();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (text == names[i]) return static_cast<Enum>(i);
+  }
+  throw BackendError(fmt::format("`{}` is unknown", text));
+}
+
+DType dtype_from(const Json& json) {
+  const auto& text = json.get_ref<const std::string&>();
+  const std::optional<DType> dtype = dtype_from_name(text);
+  if (!dtype) throw BackendError(fmt::format("`{}` is no dtype", text));
+  return *dtype;
+}
+
+int int_from(const Json& json) {
+  const auto value = json.get<std::int64_t>();
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw BackendError(fmt::format("{} is out of range", value));
+  }
+  return static_cast<int>(value);
+}
+
+template <typename T, typename Convert>
+std::vector<T> list_from(const Json& json, const Convert& convert) {
+  if (!json.is_array()) throw BackendError("a list is missing");
+  std::vector<T> list;
+  for (const Json& item : json) list.push_back(convert(item));
+  return list;
+}
+
+Json to_value(const SourceLocation& location) {
+  return {{"file", location.file}, {"line", location.line}, {"column", location.column}};
+}
+
+SourceLocation location_from(const Json& json) {
+  return {json.at("file").get<std::string>(), int_from(json.at("line")),
+          int_from(json.at("column"))};
+}
+
+Json to_value(const Parameter& parameter) {
+  Json shape = Json::array();
+  for (const Dimension& dimension : parameter.shape) {
+    shape.push_back(dimension.size == kDynamic ? Json(dimension.name) : Json(dimension.size));
+  }
+  return {{"name", parameter.name},
+          {"kind", kParameterKinds[static_cast<std::size_t>(parameter.kind)]},
+          {"dtype", name_of(parameter.dtype)},
+          {"shape", shape}};
+}
+
+Parameter parameter_from(const Json& json) {
+  Parameter parameter;
+  parameter.name = json.at("name").get<std::string>();
+  parameter.kind = enum_from<Parameter::Kind>(json.at("kind"), kParameterKinds);
+  parameter.dtype = dtype_from(json.at("dtype"));
+  parameter.shape = list_from<Dimension>(json.at("shape"), [](const Json& extent) {
+    return extent.is_string() ? Dimension{kDynamic, extent.get<std::string>()}
+                              : Dimension{extent.get<std::int64_t>(), {}};
+  });
+  return parameter;
+}
+
+Json to_value(const ArgumentSlot& slot) {
+  return {{"kind", kSlotKinds[static_cast<std::size_t>(slot.kind)]},
+          {"index", slot.index},
+          {"dimension", slot.dimension}};
+}
+
+ArgumentSlot slot_from(const Json& json) {
+  return {enum_from<ArgumentSlot::Kind>(json.at("kind"), kSlotKinds), int_from(json.at("index")),
+          int_from(json.at("dimension"))};
+}
+
+Json to_value(const WaitSite& site) {
+  return {{"location", to_value(site.location)}, {"what", site.what}};
+}
+
+WaitSite site_from(const Json& json) {
+  return {location_from(json.at("location")), json.at("what").get<std::string>()};
+}
+
+Json to_value(const LaunchRules& launch) {
+  return {{"num_threads", launch.num_threads},
+          {"cluster_size", launch.cluster_size},
+          {"cooperative", launch.cooperative},
+          {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+          {"useful_grid_dimensions", launch.useful_grid_dimensions}};
+}
+
+LaunchRules launch_from(const Json& json) {
+  LaunchRules launch;
+  launch.num_threads = int_from(json.at("num_threads"));
+  launch.cluster_size = int_from(json.at("cluster_size"));
+  launch.cooperative = json.at("cooperative").get<bool>();
+  launch.dynamic_shared_bytes = int_from(json.at("dynamic_shared_bytes"));
+  launch.useful_grid_dimensions = list_from<int>(json.at("useful_grid_dimensions"), int_from);
+  return launch;
+}
+
+Json to_value(const Resources& resources) {
+  return {{"lane", resources.lane},
+          {"world_barrier", resources.world_barrier},
+          {"waits", resources.waits},
+          {"two_sided", resources.two_sided}};
+}
+
+Resources resources_from(const Json& json) {
+  Resources resources;
+  resources.lane = json.at("lane").get<bool>();
+  resources.world_barrier = json.at("world_barrier").get<bool>();
+  resources.waits = json.at("waits").get<bool>();
+  resources.two_sided = json.at("two_sided").get<bool>();
+  return resources;
+}
+
+template <typename T>
+Json to_list(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const T& item : items) list.push_back(to_value(item));
+  return list;
+}
+
+Artifact artifact_from(const Json& json) {
+  Artifact artifact;
+  artifact.kernel = json.at("kernel").get<std::string>();
+  artifact.entry = json.at("entry").get<std::string>();
+  artifact.source_file = json.at("source_file").get<std::string>();
+  artifact.target = Target::parse(json.at("target").get<std::string>());
+  artifact.parameters = list_from<Parameter>(json.at("parameters"), parameter_from);
+  artifact.written = json.at("written").get<std::vector<bool>>();
+  artifact.dimensions = json.at("dimensions").get<std::vector<std::string>>();
+  artifact.facts.contiguous = json.at("contiguous").get<std::vector<bool>>();
+  artifact.facts.alignment = list_from<int>(json.at("alignment"), int_from);
+  artifact.arguments = list_from<ArgumentSlot>(json.at("arguments"), slot_from);
+  artifact.wait_sites = list_from<WaitSite>(json.at("wait_sites"), site_from);
+  artifact.launch = launch_from(json.at("launch"));
+  artifact.resources = resources_from(json.at("resources"));
+  artifact.arena_bytes = json.at("arena_bytes").get<std::int64_t>();
+  artifact.source = json.at("source").get<std::string>();
+  return artifact;
+}
+
+}  // namespace
+
+std::string to_json(const Artifact& artifact) {
+  const Json json = {{"kernel", artifact.kernel},
+                     {"entry", artifact.entry},
+                     {"source_file", artifact.source_file},
+                     {"target", artifact.target.to_string()},
+                     {"parameters", to_list(artifact.parameters)},
+                     {"written", artifact.written},
+                     {"dimensions", artifact.dimensions},
+                     {"contiguous", artifact.facts.contiguous},
+                     {"alignment", artifact.facts.alignment},
+                     {"arguments", to_list(artifact.arguments)},
+                     {"wait_sites", to_list(artifact.wait_sites)},
+                     {"launch", to_value(artifact.launch)},
+                     {"resources", to_value(artifact.resources)},
+                     {"arena_bytes", artifact.arena_bytes},
+                     {"source", artifact.source}};
+  // Names of files may be any bytes; JSON is UTF-8.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Artifact artifact_from_json(const std::string& json) {
+  try {
+    return artifact_from(Json::parse(json));
+  } catch (const Json::exception& error) {
+    throw BackendError(fmt::format("the description of a kernel can't be read: {}", error.what()));
+  } catch (const Error& error) {
+    throw BackendError(
+        fmt::format("the description of a kernel can't be read: {}", error.message()));
+  }
+}
+
+}  // namespace tilewire

@@ -1,0 +1,23 @@
+#include "compiler/ir/text.h"
+#include "compiler/passes/passes.h"
+#include "compiler/support/error.h"
+#include "tests/catch.h"
+#include "tests/error/message.h"
+
+namespace tilewire {
+
+TEST_CASE("error: a copy on a rank that memory doesn't reach") {
+  Program program = parse_program(R"(program @p from "f.py" world 4 lsa 2 {
+  window %w: f32[64]
+  scalar %r: i64
+} body {
+  %a = at(%w, %r) {team = ""} @ 7:5
+})");
+  CHECK(message_of<UserError>(
+            [&] { legalise_communication(std::move(program), Target::parse("cpu:world=2x2")); }) ==
+        "f.py:7: at: loads and stores reach the 2 ranks of the LSA team, not all 4 of the world, "
+        "on `cpu:world=4,lsa=2,multimem=0,gin=1`; write `.at(r, team=\"lsa\")`, with r counted in "
+        "that team");
+}
+
+}  // namespace tilewire

@@ -1,0 +1,83 @@
+#include <string>
+
+#include "compiler/support/error.h"
+#include "tests/catch.h"
+#include "tests/unit/pass_testing.h"
+
+namespace tilewire {
+namespace {
+
+std::string legalised(const std::string& statements, const std::string& target) {
+  const Target parsed = Target::parse(target);
+  return body_of(legalise_communication(program_of("window %x: f32[64]\nscalar %r: i64", statements,
+                                                   parsed.world_size, parsed.lsa_size),
+                                        parsed));
+}
+
+std::string barrier(const std::string& team, const std::string& scope = "instance") {
+  return "barrier() {order = \"release\", scope = \"" + scope + "\", team = \"" + team + "\"}\n";
+}
+
+constexpr const char* kNothing = "\n";
+constexpr const char* kLsaBarrier = "\nlsa_barrier() {order = \"release\", site = 0}\n";
+
+}  // namespace
+
+TEST_CASE("barriers in a world of one go") {
+  for (const char* team : {"world", "lsa", "rail", "local"}) {
+    CHECK(legalised(barrier(team), "sm_90a:world=1") == kNothing);
+  }
+}
+
+TEST_CASE("barriers between ranks that reach each other are LSA barriers") {
+  CHECK(legalised(barrier("world"), "cpu:world=2") == kLsaBarrier);
+  CHECK(legalised(barrier("lsa"), "cpu:world=2") == kLsaBarrier);
+  CHECK(legalised(barrier("lsa"), "cpu:world=2x2") == kLsaBarrier);
+  CHECK(legalised(barrier("rail"), "cpu:world=2") == kNothing);
+  CHECK(legalised(barrier("local"), "cpu:world=2x2") == kNothing);
+  CHECK(legalised(barrier("lsa"), "cpu:world=4x1") == kNothing);
+}
+
+TEST_CASE("barriers that no transport carries are refused") {
+  CHECK_THROWS_AS(legalised(barrier("world"), "cpu:world=2x2"), UserError);
+  CHECK_THROWS_AS(legalised(barrier("rail"), "cpu:world=2x2"), UserError);
+  for (const char* target : {"cpu:world=1", "cpu:world=2", "cpu:world=2x2"}) {
+    CHECK_THROWS_AS(legalised(barrier("world", "grid"), target), UserError);
+    CHECK_THROWS_AS(legalised(barrier("local", "grid"), target), UserError);
+  }
+}
+
+TEST_CASE("places that wait are numbered in program order") {
+  CHECK(legalised(barrier("world") + "%c = constant() {dtype = bool, value = true}\nif %c {\n" +
+                      barrier("lsa") + "yield\n} else {\nyield\n}\n" + barrier("rail") +
+                      barrier("world"),
+                  "cpu:world=2") == R"(
+lsa_barrier() {order = "release", site = 0}
+%c = constant() {dtype = bool, value = true}: bool
+if %c {
+  lsa_barrier() {order = "release", site = 1}
+  yield
+} else {
+  yield
+}
+lsa_barrier() {order = "release", site = 2}
+)");
+}
+
+TEST_CASE("a rank's copy of a window") {
+  const auto copy = [](const std::string& team, const std::string& target) {
+    return legalised("%a = at(%x, %r) {team = \"" + team + "\"}\n%t = load(%a)\n", target);
+  };
+  const std::string reached =
+      "\n%a = at(%x, %r) {team = \"lsa\"}: window<f32[64]>\n%t = load(%a): tile<f32[64]>\n";
+  const std::string own = "\n%t = load(%x): tile<f32[64]>\n";
+  CHECK(copy("", "cpu:world=2") == reached);
+  CHECK(copy("world", "cpu:world=2") == reached);
+  CHECK(copy("lsa", "cpu:world=2x2") == reached);
+  CHECK(copy("", "cpu:world=1") == own);
+  CHECK(copy("lsa", "cpu:world=4x1") == own);
+  CHECK_THROWS_AS(copy("", "cpu:world=2x2"), UserError);
+  CHECK_THROWS_AS(copy("world", "cpu:world=2x2"), UserError);
+}
+
+}  // namespace tilewire
