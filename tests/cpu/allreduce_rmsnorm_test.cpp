@@ -148,11 +148,12 @@ struct Problem {
   void check_row(const Bits& found, std::int64_t row, const std::vector<double>& sum,
                  const std::vector<double>& magnitude, double scale) const {
     const double stored = dtype == DType::kBF16 ? 0x1p-8 : dtype == DType::kF16 ? 0x1p-11 : 0.0;
+    const double subnormal = dtype == DType::kF16 ? 0x1p-25 : 0.0;  // half of the smallest f16
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const double factor = scale * to_double(gain_elements[i], dtype);
       const double value = to_double(found[static_cast<std::size_t>(row * size) + i], dtype);
-      const double tolerance =
-          std::fabs(sum[i] * factor) * stored + std::fabs(magnitude[i] * factor) * 0x1p-20;
+      const double tolerance = std::fabs(sum[i] * factor) * stored +
+                               std::fabs(magnitude[i] * factor) * 0x1p-20 + subnormal;
       INFO("row " << row << ", element " << i);
       REQUIRE(std::fabs(value - sum[i] * factor) <= tolerance);
     }
