@@ -5,7 +5,6 @@ PYTHON ?= python3
 PRESET ?= $(if $(CI),ci,dev)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
-# Quiet builds of dependencies, and no writing into the user's folders.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: all build demo test test-gpu lint format wheel clean system
@@ -25,13 +24,16 @@ build: .venv/stamp
 demo: build
 	.venv/bin/python examples/01_allreduce_rmsnorm.py
 
-# Everything that needs no GPU.
+# Everything that needs no GPU. The C++ tests find NVRTC and NCCL where Python does.
+SITE_PACKAGES = $(shell .venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 test: build
-	ctest --test-dir $(BUILD) --verbose --no-tests=error -LE gpu -j $(JOBS)
+	TILEWIRE_SITE_PACKAGES="$(SITE_PACKAGES)" \
+	ctest --test-dir $(BUILD) --verbose --no-tests=error -LE gpu -j $(JOBS) --timeout 600
 	.venv/bin/python -m pytest --ignore=tests/gpu --ignore=tests/multi_gpu --ignore=tests/benchmarks
 
 # What needs GPUs.
 test-gpu: build
+	TILEWIRE_SITE_PACKAGES="$(SITE_PACKAGES)" \
 	ctest --test-dir $(BUILD) --verbose -L gpu
 	.venv/bin/python -m pytest tests/gpu tests/multi_gpu
 
