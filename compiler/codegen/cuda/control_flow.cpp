@@ -57,7 +57,7 @@ void KernelWriter::write_for(const Statement& loop) {
   emitter_.writer_.open(
       fmt::format("for ({} {} = {}; {} < {}; {})", emitter_.type(index->type), name,
                   emitter_.operand(loop.operands.at(0), Binding::kChoose), name,
-                  emitter_.operand(loop.operands.at(1), Binding::kCompare), name,
+                  emitter_.operand(loop.operands.at(1), Binding::kCompare),
                   step == "1" ? "++" + name : fmt::format("{} += {}", name, step)));
   write_region(body);
   write_yield(*body.statements.back(), variables);
