@@ -180,7 +180,7 @@ std::string KernelWriter::top() {
     writer.raw_line("#include <nccl_device.h>");
     writer.blank();
   }
-  emitter_.include("base.cuh");
+  if (emitter_.includes_.empty()) emitter_.include("base.cuh");
   for (const std::string& header : emitter_.includes_) {
     writer.raw_line(fmt::format("#include \"tilewire/{}\"", header));
   }
