@@ -96,16 +96,21 @@ void emit_address_cuda(const Statement& statement, CudaEmitter& emitter) {
   const Value* view = statement.operands.at(0);
   const std::string type = emitter.type(statement.result()->type);
   std::string base = emitter.parameter(view);
+  const std::string offset = emitter.operand(statement.operands.back(), Binding::kAdd);
+  const std::string behind = offset == "0" ? "" : " + " + offset;
   if (statement.flag("peer")) {
-    base = fmt::format("static_cast<{}>(ncclGetLsaPointer({}, {}.offset, {}))", type,
-                       emitter.window(view), base,
-                       emitter.operand(statement.operands.at(1), Binding::kChoose));
-  } else if (view->type.memory == Memory::kWindow) {
+    const std::string rank = emitter.operand(statement.operands.at(1), Binding::kChoose);
+    return emitter.define_here(
+        statement.result(),
+        fmt::format("static_cast<{}>(ncclGetLsaPointer({}, {}.offset, {})){}", type,
+                    emitter.window(view), base, rank, behind),
+        fmt::format("{}_at_{}", base, rank));
+  }
+  if (view->type.memory == Memory::kWindow) {
     base = fmt::format("static_cast<{}>({}.local)", type, base);
   }
-  const std::string offset = emitter.operand(statement.operands.back(), Binding::kAdd);
-  if (offset == "0") return emitter.define(statement.result(), base);
-  emitter.define(statement.result(), fmt::format("{} + {}", base, offset), Binding::kAdd);
+  emitter.define(statement.result(), base + behind,
+                 behind.empty() ? Binding::kAtom : Binding::kAdd);
 }
 
 OpInfo at_op() {

@@ -59,10 +59,17 @@ class LsaBarrier {
     constexpr bool kReleases = kOrder == Order::kRelease || kOrder == Order::kAcqRel;
     constexpr bool kAcquires = kOrder == Order::kAcquire || kOrder == Order::kAcqRel;
     phase_ += 1;
-    for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) {
-      store_phase(inbox(peer(i)) + comm_.lsaRank, phase_, kReleases);
+    const int first = threadIdx.x;
+    if constexpr (kRanks - 1 <= kThreads) {
+      if (first >= kRanks - 1) return;
+      store_phase(inbox(peer(first)) + comm_.lsaRank, phase_, kReleases);
+      wait(peer(first), site, kAcquires);
+    } else {
+      for (int i = first; i < kRanks - 1; i += kThreads) {
+        store_phase(inbox(peer(i)) + comm_.lsaRank, phase_, kReleases);
+      }
+      for (int i = first; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
     }
-    for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
   }
 
  private:

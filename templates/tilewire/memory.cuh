@@ -109,11 +109,13 @@ struct Access {
 /// A tile at `pointer`, described from its outermost dimension to its innermost.
 template <typename T, typename... Dims>
 TILEWIRE_DEVICE Access<T, Dims...> access(T* pointer, const Dims&... dims) {
+  __builtin_assume(__isGlobal(pointer));
   return {pointer, true, {dims.stride...}, {dims.begin...}, {dims.bound...}};
 }
 /// The same where the whole of it may be outside.
 template <typename T, typename... Dims>
 TILEWIRE_DEVICE Access<T, Dims...> access_if(bool exists, T* pointer, const Dims&... dims) {
+  __builtin_assume(__isGlobal(pointer));
   return {pointer, exists, {dims.stride...}, {dims.begin...}, {dims.bound...}};
 }
 
@@ -147,15 +149,16 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
     for (int j = 0; j < kVector; ++j) tile.values[i + j] = element(other, i + j);
     if (is_whole<kVector>(run, where, i)) copy<kVector>(tile.values + i, access.pointer + run.offset);
   }
-  if (kVector == 1) return tile;
-  TILEWIRE_UNROLL
-  for (int i = 0; i < L::kRegisters; i += kVector) {
-    const Run run = run_of<L, kVector>(access, i);
-    if (is_whole<kVector>(run, where, i)) continue;
+  if constexpr (kVector > 1) {
     TILEWIRE_UNROLL
-    for (int j = 0; j < kVector; ++j) {
-      if (j >= run.first && j < run.last && element(where, i + j)) {
-        tile.values[i + j] = access.pointer[run.offset + j];
+    for (int i = 0; i < L::kRegisters; i += kVector) {
+      const Run run = run_of<L, kVector>(access, i);
+      if (is_whole<kVector>(run, where, i)) continue;
+      TILEWIRE_UNROLL
+      for (int j = 0; j < kVector; ++j) {
+        if (j >= run.first && j < run.last && element(where, i + j)) {
+          tile.values[i + j] = access.pointer[run.offset + j];
+        }
       }
     }
   }
@@ -188,11 +191,12 @@ TILEWIRE_DEVICE void store(const A& access, TileType tile, const Where& where) {
       copy<kVector>(access.pointer + run.offset, tile.values + i);
       continue;
     }
-    if (kVector == 1) continue;
-    TILEWIRE_UNROLL
-    for (int j = 0; j < kVector; ++j) {
-      if (j >= run.first && j < run.last && element(where, i + j)) {
-        access.pointer[run.offset + j] = tile.values[i + j];
+    if constexpr (kVector > 1) {
+      TILEWIRE_UNROLL
+      for (int j = 0; j < kVector; ++j) {
+        if (j >= run.first && j < run.last && element(where, i + j)) {
+          access.pointer[run.offset + j] = tile.values[i + j];
+        }
       }
     }
   }

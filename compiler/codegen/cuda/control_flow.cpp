@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cuda/kernel_writer.h"
+#include "compiler/codegen/cuda/schedule.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
 
 void KernelWriter::write_region(const Region& region) {
-  for (const auto& statement : region.statements) {
+  for (const Statement* statement : schedule(region, program_.num_threads)) {
     if (statement->kind != StatementKind::kYield) write_statement(*statement);
   }
 }

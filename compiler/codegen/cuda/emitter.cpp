@@ -12,7 +12,7 @@ namespace tilewire {
 namespace {
 
 /// A longer expression gets a variable even where it is used once.
-constexpr std::size_t kMaxInlined = 72;
+constexpr std::size_t kMaxInlined = 80;
 
 const Attribute* constant_of(const Value* value) {
   const Statement* definition = value->definition;
@@ -104,8 +104,11 @@ std::string CudaEmitter::variable(const Value* value, std::string_view hint) {
 
 void CudaEmitter::define(const Value* result, std::string text, Binding binding) {
   const bool is_used = uses_.find(result) != uses_.end();
+  if (text == to_identifier(text)) return bind(result, std::move(text));
   if (!is_used || is_inlined(result, text)) return bind(result, std::move(text), binding);
-  define_here(result, text, result->definition->op->name);
+  const Statement& definition = *result->definition;
+  const bool is_arithmetic = result->type == Type::scalar(kIndex) && definition.op->is_elementwise;
+  define_here(result, text, is_arithmetic ? "offset" : definition.op->name);
 }
 
 void CudaEmitter::define_here(const Value* result, const std::string& text, std::string_view hint) {
@@ -117,9 +120,7 @@ void CudaEmitter::define_here(const Value* result, const std::string& text, std:
 }
 
 void CudaEmitter::alias(const Value* result, const Value* source) {
-  const std::string text = argument(source);
-  if (text == to_identifier(text)) return bind(result, text);
-  define(result, text);
+  define(result, argument(source));
 }
 
 void CudaEmitter::statement(std::string_view text) {
@@ -145,7 +146,10 @@ std::string CudaEmitter::type(const Type& type) {
   const std::string shape = fmt::format("{}", fmt::join(type.shape, "x"));
   std::string name = fmt::format("Tile{}_{}", upper(name_of(type.dtype)), shape);
   std::vector<std::string> factors;
-  for (const std::int64_t extent : type.shape) factors.push_back(size(extent));
+  for (const std::int64_t extent : type.shape) {
+    if (extent != 1) factors.push_back(size(extent));
+  }
+  if (factors.empty()) factors.emplace_back("1");
   const std::string meaning =
       fmt::format("tw::Tile<{}, tw::Blocked<{}, {}, kThreads>>", device_type(type.dtype),
                   fmt::join(factors, " * "), type.layout.vector);
@@ -194,17 +198,12 @@ void CudaEmitter::begin(const Statement& statement) { current_ = &statement; }
 
 void CudaEmitter::tell() {
   if (current_ == nullptr || !current_->location.is_known()) return;
-  const std::string place =
-      fmt::format("{}:{}", current_->location.file_name(), current_->location.line);
+  const std::pair place(current_->location.file_name(), current_->location.line);
   if (place == told_) return;
   told_ = place;
-  const int number =
-      story_numbers_.try_emplace(place, static_cast<int>(story_numbers_.size()) + 1).first->second;
-  const auto story = stories_.find(place);
+  told_places_.insert(place);
   writer_.blank();
-  writer_.raw_line(story == stories_.end()
-                       ? fmt::format("// {}. {}", number, place)
-                       : fmt::format("// {}. {}: {}", number, place, story->second));
+  writer_.raw_line(fmt::format("// {}{}:{}", kPlaceMark, place.first, place.second));
 }
 
 }  // namespace tilewire

@@ -64,7 +64,10 @@ class CudaEmitter {
   bool is_inlined(const Value* value, const std::string& text) const;
   std::string variable(const Value* value, std::string_view hint);
   void begin(const Statement& statement);
-  void tell();  ///< the comment of the user's line, before its first text
+  /// The comment of the user's line, before its first text: `// ` and kPlaceMark in front of the
+  /// place. Its number and what happens there come in when all are known.
+  void tell();
+  static constexpr char kPlaceMark = '\1';
 
   const Program& program_;
   const Artifact& description_;
@@ -84,10 +87,10 @@ class CudaEmitter {
   std::map<std::pair<const Value*, int>, std::string> strides_;
   std::map<std::int64_t, std::string> named_sizes_;
   std::set<std::string, std::less<>> includes_;
-  std::map<std::string, std::string> stories_;  ///< file:line → what happens there
-  std::map<std::string, int> story_numbers_;
+  using Place = std::pair<std::string, int>;  ///< file name and line
+  std::set<Place> told_places_;
   const Statement* current_ = nullptr;
-  std::string told_;  ///< the line that was commented last
+  Place told_;  ///< the line that was commented last
 };
 
 /// `float`, `tw::bf16`, `int64_t`: the element type in device code.

@@ -14,6 +14,10 @@ namespace {
 /// Smaller numbers are too common to stand for the user's constant.
 constexpr std::int64_t kLeastNamedSize = 16;
 
+/// Threads per SM that the registers must suffice for. Told so, ptxas keeps the loads of all ranks
+/// in flight together; left alone, it saves registers by waiting between them.
+constexpr int kResidentThreads = 512;
+
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
@@ -57,12 +61,11 @@ std::string KernelWriter::write() {
   });
   name_sizes();
   name_arguments();
-  collect_stories();
   write_signature();
   write_preamble();
   write_region(program_.body);
   emitter_.writer_.close();
-  return top() + emitter_.writer_.text();
+  return top() + body_with_stories();
 }
 
 /// The user's integer constants, where each stands for a number of its own.
@@ -131,23 +134,45 @@ std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
   throw InternalError("an argument of unknown kind");
 }
 
-void KernelWriter::collect_stories() {
-  std::map<std::string, std::vector<std::string>> words;
+/// What happens on each line of the user's program that has text of its own.
+std::map<std::string, std::string> KernelWriter::stories() const {
+  std::map<CudaEmitter::Place, std::vector<std::string>> words;
   for_each_statement(program_.body, [&](const Statement& statement) {
     const std::string word = story_of(statement, description_);
     if (word.empty() || !statement.location.is_known()) return;
-    auto& list =
-        words[fmt::format("{}:{}", statement.location.file_name(), statement.location.line)];
+    auto& list = words[{statement.location.file_name(), statement.location.line}];
     if (std::ranges::find(list, word) == list.end()) list.push_back(word);
   });
-  for (const auto& [place, list] : words) {
-    emitter_.stories_[place] = fmt::format("{}", fmt::join(list, ", "));
+  std::map<std::string, std::string> stories;
+  for (const CudaEmitter::Place& place : emitter_.told_places_) {
+    const std::string name = fmt::format("{}:{}", place.first, place.second);
+    const auto what = words.find(place);
+    stories[name] =
+        fmt::format("{}. {}{}", stories.size() + 1, name,
+                    what == words.end() ? "" : fmt::format(": {}", fmt::join(what->second, ", ")));
   }
+  return stories;
+}
+
+std::string KernelWriter::body_with_stories() const {
+  const auto comments = stories();
+  const std::string& text = emitter_.writer_.text();
+  std::string result;
+  std::size_t at = 0;
+  for (std::size_t mark = text.find(CudaEmitter::kPlaceMark); mark != std::string::npos;
+       mark = text.find(CudaEmitter::kPlaceMark, at)) {
+    const std::size_t end = text.find('\n', mark);
+    result.append(text, at, mark - at).append(comments.at(text.substr(mark + 1, end - mark - 1)));
+    at = end;
+  }
+  return result.append(text, at);
 }
 
 void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
-  writer.raw_line("extern \"C\" __global__ void __launch_bounds__(kThreads)");
+  const int num_ctas = std::max(1, kResidentThreads / program_.num_threads);
+  writer.raw_line(
+      fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
   writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));
 }
 

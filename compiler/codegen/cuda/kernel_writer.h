@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,6 @@ class KernelWriter {
  private:
   void name_sizes();
   void name_arguments();
-  void collect_stories();
   void write_signature();
   void write_preamble();  ///< shared memory, NCCL windows, the barrier
 
@@ -26,6 +26,10 @@ class KernelWriter {
   void write_if(const Statement& branch);
   /// The last statement of a region: hands its operands to `variables`.
   void write_yield(const Statement& yield, const std::vector<std::string>& variables);
+
+  /// `FILE:LINE` → the comment that stands for it: number, place, what happens there.
+  std::map<std::string, std::string> stories() const;
+  std::string body_with_stories() const;
 
   /// Header block, includes, constants and tile types: known when the body is.
   std::string top();

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "compiler/codegen/cuda/schedule.h"
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 
@@ -13,11 +14,6 @@ namespace {
 /// Uses of at most this many bytes alternate between two places of their own, so that one needs no
 /// meeting before it while the one before is still being read.
 constexpr int kSmallBytes = 1024;
-
-int shared_bytes(const Statement& statement, int num_threads) {
-  if (statement.kind != StatementKind::kOp || statement.op->cuda_shared_bytes == nullptr) return 0;
-  return statement.op->cuda_shared_bytes(statement, num_threads);
-}
 
 Effect effect_of(const Statement& statement) {
   return statement.kind == StatementKind::kOp ? statement.op->effect : Effect::kPure;
@@ -87,7 +83,7 @@ class Planner {
     int num_small = 0;
     const auto visit_uses = [&](const auto& visit) {
       for_each_statement(program_.body, [&](const Statement& statement) {
-        const int num_bytes = shared_bytes(statement, program_.num_threads);
+        const int num_bytes = shared_bytes_of(statement, program_.num_threads);
         if (num_bytes > 0) visit(statement, (num_bytes + 15) / 16 * 16);
       });
     };
@@ -108,7 +104,9 @@ class Planner {
   }
 
   State flow(const Region& region, State state) {
-    for (const auto& statement : region.statements) step(*statement, state);
+    for (const Statement* statement : schedule(region, program_.num_threads)) {
+      step(*statement, state);
+    }
     return state;
   }
 
@@ -210,6 +208,11 @@ class Planner {
 };
 
 }  // namespace
+
+int shared_bytes_of(const Statement& statement, int num_threads) {
+  if (statement.kind != StatementKind::kOp || statement.op->cuda_shared_bytes == nullptr) return 0;
+  return statement.op->cuda_shared_bytes(statement, num_threads);
+}
 
 SyncPlan plan_synchronisation(const Program& lowered) { return Planner(lowered).plan; }
 

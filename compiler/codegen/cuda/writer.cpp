@@ -14,19 +14,62 @@ constexpr std::size_t kColumns = 100;
 constexpr int kIndent = 2;
 constexpr int kContinuation = 4;
 
-/// Where the arguments of the outermost call that doesn't fit may be broken: positions behind
-/// commas at bracket depth 1. Angle brackets count where they follow a name.
-std::vector<std::size_t> break_points(std::string_view text) {
-  std::vector<std::size_t> points;
+/// Positions behind the commas inside `level` brackets; template arguments stay together.
+std::vector<std::size_t> commas_at(int level, std::string_view text) {
+  std::vector<std::size_t> ends;
   int depth = 0;
+  int angles = 0;  // between `<` and `>` of template arguments
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const bool is_template = c == '<' && i > 0 && (std::isalnum(text[i - 1]) != 0);
-    if (c == '(' || c == '{' || is_template) ++depth;
-    if (c == ')' || c == '}' || (c == '>' && depth > 0 && i > 0 && text[i - 1] != ' ')) --depth;
-    if (c == ',' && depth == 1) points.push_back(i + 1);
+    if (c == '<' && i > 0 && text[i - 1] != ' ') ++angles;
+    if (c == '>' && angles > 0) --angles;
+    if (c == '(' || c == '{') ++depth;
+    if (c == ')' || c == '}') --depth;
+    if (c == ',' && depth == level && angles == 0) ends.push_back(i + 1);
   }
-  return points;
+  return ends;
+}
+
+/// The text cut at as few of `points` as it takes to fit into `room`, what follows a cut into
+/// `room_behind`; a piece without a point in it may be longer.
+std::vector<std::string_view> cut(std::string_view text, std::vector<std::size_t> points,
+                                  std::size_t room, std::size_t room_behind) {
+  std::vector<std::string_view> pieces;
+  std::size_t start = 0;
+  std::size_t end = 0;
+  points.push_back(text.size());
+  for (const std::size_t point : points) {
+    if (point - start > room && end > start) {
+      pieces.push_back(text.substr(start, end - start));
+      start = text[end] == ' ' ? end + 1 : end;
+      room = room_behind;
+    }
+    end = point;
+  }
+  pieces.push_back(text.substr(start));
+  return pieces;
+}
+
+/// How a line that is too long is best broken: behind `=` if that is enough, else between
+/// arguments, else at both.
+std::vector<std::string_view> broken(std::string_view text, std::size_t room,
+                                     std::size_t room_behind) {
+  std::vector<std::size_t> assignment;
+  if (const std::size_t equals = text.find(" = "); equals != std::string_view::npos) {
+    assignment.push_back(equals + 2);
+  }
+  std::vector<std::size_t> commas = commas_at(1, text);
+  if (commas.empty()) commas = commas_at(2, text);
+  std::vector<std::size_t> all = assignment;
+  all.insert(all.end(), commas.begin(), commas.end());
+  std::vector<std::string_view> pieces;
+  for (const auto& points : {assignment, commas, all}) {
+    pieces = cut(text, points, room, room_behind);
+    bool fits = pieces.front().size() <= room;
+    for (std::size_t i = 1; i < pieces.size(); ++i) fits &= pieces[i].size() <= room_behind;
+    if (fits) break;
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -63,25 +106,13 @@ void Writer::raw_line(std::string_view text) {
 }
 
 void Writer::line(std::string_view text) {
-  const std::size_t indent = static_cast<std::size_t>(depth_ * kIndent);
-  if (indent + text.size() <= kColumns) return raw_line(text);
-  std::size_t start = 0;
-  std::size_t room = kColumns - indent;
-  std::vector<std::size_t> points = break_points(text);
-  points.push_back(text.size());
-  std::size_t end = 0;
-  for (const std::size_t point : points) {
-    if (point - start > room && end > start) {
-      raw_line(text.substr(start, end - start));
-      if (start == 0) depth_ += kContinuation / kIndent;
-      room = kColumns - indent - kContinuation;
-      start = text[end] == ' ' ? end + 1 : end;
-    }
-    end = point;
-  }
-  const bool is_broken = start > 0;
-  raw_line(text.substr(start));
-  if (is_broken) depth_ -= kContinuation / kIndent;
+  const std::size_t room = kColumns - static_cast<std::size_t>(depth_ * kIndent);
+  if (text.size() <= room) return raw_line(text);
+  const auto pieces = broken(text, room, room - kContinuation);
+  raw_line(pieces.front());
+  depth_ += kContinuation / kIndent;
+  for (std::size_t i = 1; i < pieces.size(); ++i) raw_line(pieces[i]);
+  depth_ -= kContinuation / kIndent;
 }
 
 void Writer::blank() {

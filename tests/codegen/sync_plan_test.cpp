@@ -1,0 +1,105 @@
+#include "compiler/codegen/cuda/sync_plan.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "compiler/ir/text.h"
+#include "tests/catch.h"
+
+namespace tilewire {
+namespace {
+
+/// How many meetings of the threads the statements need, beyond those inside them. `%x` and `%y`
+/// are tensors of 1024 floats.
+std::size_t meetings(const std::string& statements) {
+  const Program program = parse_program(
+      "program @p from \"f.py\" world 2 lsa 2 threads 128 {\n"
+      "  tensor %x: f32[1024]\n  tensor %y: f32[1024]\n} body {\n"
+      "  %c0 = constant() {dtype = i64, value = 0}: i64\n"
+      "  %c1 = constant() {dtype = i64, value = 1}: i64\n"
+      "  %c9 = constant() {dtype = i64, value = 9}: i64\n"
+      "  %px = address(%x, %c0): pointer<f32>\n  %py = address(%y, %c0): pointer<f32>\n"
+      "  %shifted = address(%x, %c1): pointer<f32>\n" +
+      statements + "}\n");
+  verify(program);
+  return plan_synchronisation(program).syncs_before.size();
+}
+
+std::string load(const std::string& name, const std::string& pointer, int vector = 4) {
+  return fmt::format(
+      "  %{} = tile_load(%{}) {{masked = [0], shape = [512], strides = [1], vector = {}}}: "
+      "tile<f32[512], vector {}>\n",
+      name, pointer, vector, vector);
+}
+
+std::string store(const std::string& pointer, const std::string& tile) {
+  return fmt::format(
+      "  tile_store(%{}, %{}) {{masked = [0], shape = [512], strides = [1], vector = 4}}\n",
+      pointer, tile);
+}
+
+const std::string kBarrier = "  lsa_barrier() {order = \"acq_rel\", site = 0}\n";
+
+}  // namespace
+
+TEST_CASE("a tile written where it was read, by the same threads, needs no meeting") {
+  CHECK(meetings(load("a", "px") + store("px", "a")) == 0);
+  CHECK(meetings(load("a", "px") + store("py", "a")) == 0);
+  CHECK(meetings(load("a", "px") + store("px", "a") + load("b", "px") + store("py", "b")) == 0);
+}
+
+TEST_CASE("other threads' elements need one") {
+  CHECK(meetings(load("a", "shifted") + store("px", "a")) == 1);  // write after read
+  CHECK(meetings(load("a", "px") + store("px", "a") + load("b", "shifted")) == 1);
+  CHECK(meetings(load("a", "px") + store("px", "a") + load("b", "px", 1)) == 1);  // other layout
+  CHECK(meetings(load("a", "px") + store("px", "a") + store("shifted", "a")) == 1);
+}
+
+TEST_CASE("reads alone need none") {
+  CHECK(meetings(load("a", "px") + load("b", "shifted") + load("c", "py", 1)) == 0);
+}
+
+TEST_CASE("a barrier needs one before it for what was accessed, one behind it for what will be") {
+  CHECK(meetings(kBarrier) == 0);
+  CHECK(meetings(kBarrier + load("a", "px")) == 1);
+  CHECK(meetings(load("a", "px") + kBarrier) == 1);
+  CHECK(meetings(load("a", "px") + kBarrier + load("b", "px")) == 2);
+}
+
+TEST_CASE("a reduction's own meeting serves what stands around it") {
+  const std::string sum = "  %s = sum(%a): f32\n";
+  CHECK(meetings(load("a", "shifted") + sum + store("px", "a")) == 0);
+  CHECK(meetings(load("a", "px") + store("px", "a") + sum + load("b", "shifted")) == 1);
+}
+
+TEST_CASE("reductions take turns between two places in shared memory") {
+  const std::string sums = "  %s = sum(%a): f32\n  %t = max(%a): f32\n  %u = min(%a): f32\n";
+  CHECK(meetings(load("a", "px") + sums) == 0);
+}
+
+TEST_CASE("a loop's only reduction meets the one of the iteration before") {
+  const std::string head = "  for %i = range(%c0, %c9, %c1) {\n";
+  const std::string tail = "    yield\n  }\n";
+  CHECK(meetings(load("a", "px") + head + "  %s = sum(%a): f32\n" + tail) == 1);
+  CHECK(meetings(load("a", "px") + head + "  %s = sum(%a): f32\n  %t = max(%a): f32\n" + tail) ==
+        0);
+}
+
+TEST_CASE("an iteration's store meets the next one's load") {
+  const std::string head =
+      "  for %i = range(%c0, %c9, %c1) {\n  %p = address(%x, %i): "
+      "pointer<f32>\n";
+  const std::string tail = "    yield\n  }\n";
+  CHECK(meetings(head + load("a", "p") + tail) == 0);
+  CHECK(meetings(head + load("a", "p") + store("p", "a") + tail) == 1);
+}
+
+TEST_CASE("what either branch does counts behind them") {
+  const std::string branch = "  %less = lt(%c0, %c1): bool\n  if %less {\n" + store("px", "a") +
+                             "    yield\n  } else {\n    yield\n  }\n";
+  CHECK(meetings(load("a", "px") + branch + load("b", "px")) == 0);
+  CHECK(meetings(load("a", "px") + branch + load("b", "shifted")) == 1);
+}
+
+}  // namespace tilewire
