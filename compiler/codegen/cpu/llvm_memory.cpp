@@ -62,14 +62,18 @@ llvm::Value* LlvmEmitter::world_rank(const Statement& statement, llvm::Value* me
 /// The address of an element of an access.
 llvm::Value* LlvmEmitter::address(const TileAccess& access, const Type& type,
                                   const CpuIndex& index) {
-  llvm::Value* offset = index_constant(0);
+  llvm::Value* offset = nullptr;
   for (std::size_t i = 0; i < access.dimensions.size(); ++i) {
     const AccessDimension& dimension = access.dimensions[i];
-    llvm::Value* stride = dimension.dynamic_stride == nullptr
-                              ? index_constant(dimension.stride)
-                              : llvm_value(scalar(dimension.dynamic_stride));
-    offset = builder_.CreateAdd(offset, builder_.CreateMul(llvm_value(index[i]), stride));
+    llvm::Value* step = llvm_value(index[i]);
+    if (dimension.dynamic_stride != nullptr) {
+      step = builder_.CreateMul(step, llvm_value(scalar(dimension.dynamic_stride)));
+    } else if (dimension.stride != 1) {
+      step = builder_.CreateMul(step, index_constant(dimension.stride));
+    }
+    offset = offset == nullptr ? step : builder_.CreateAdd(offset, step);
   }
+  if (offset == nullptr) return llvm_value(scalar(access.pointer));
   return builder_.CreateGEP(scalars_.memory_type(type.dtype), llvm_value(scalar(access.pointer)),
                             offset);
 }
