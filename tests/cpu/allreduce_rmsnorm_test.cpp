@@ -235,6 +235,20 @@ TEST_CASE("a rank that misses a barrier is named with its line", "[cpu]") {
   }
 }
 
+TEST_CASE("by way of compile, and as text", "[cpu]") {
+  enable_cpu_target();
+  const Target target = cpu_target(2);
+  const CpuKernel kernel(compile(allreduce_rmsnorm(target, DType::kBF16, 64), target));
+  VirtualWorld world(2, 2, 0);
+  Problem problem(world, DType::kBF16, 3, 64);
+  world.launch(kernel, 2, problem.arguments(kernel.artifact()));
+  problem.check();
+
+  const std::string text = emit_stage(allreduce_rmsnorm(target, DType::kBF16, 64), target, "llvm");
+  CHECK(text == emit_stage(allreduce_rmsnorm(target, DType::kBF16, 64), target, "llvm"));
+  CHECK_THAT(text, Catch::Matchers::Contains("call void @tilewire_lsa_barrier(ptr %instance"));
+}
+
 TEST_CASE("ranks out of reach are a compile error", "[cpu]") {
   const Target target = cpu_target(8, 4);
   CHECK_THROWS_WITH(compiled(allreduce_rmsnorm(target, DType::kBF16, 64), target),
