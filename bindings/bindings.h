@@ -30,6 +30,11 @@ void bind_errors(pybind11::module_& module);
 void bind_types(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_builder(pybind11::module_& module);
+void bind_compile(pybind11::module_& module);
+void bind_environment(pybind11::module_& module);
 void bind_launch(pybind11::module_& module);
+void bind_virtual_world(pybind11::module_& module);
+void bind_gpu_device(pybind11::module_& module);
+void bind_gpu_world(pybind11::module_& module);
 
 }  // namespace tilewire::bindings

@@ -9,5 +9,10 @@ PYBIND11_MODULE(_tilewire, module) {
   tilewire::bindings::bind_types(module);
   tilewire::bindings::bind_program(module);
   tilewire::bindings::bind_builder(module);
+  tilewire::bindings::bind_compile(module);
   tilewire::bindings::bind_launch(module);
+  tilewire::bindings::bind_environment(module);
+  tilewire::bindings::bind_virtual_world(module);
+  tilewire::bindings::bind_gpu_device(module);
+  tilewire::bindings::bind_gpu_world(module);
 }

@@ -117,6 +117,8 @@ void bind_program(py::module_& module) {
           "text",
           [](const PythonProgram& self, bool locations) { return print(self.get(), {locations}); },
           py::arg("locations") = true, "IR text; it parses back.")
+      .def("set_facts", &PythonProgram::set_facts, py::arg("facts"),
+           "What is known about the arguments on this rank; before compiling.")
       .def("__str__", [](const PythonProgram& self) { return print(self.get()); });
   module.def(
       "parse_program",

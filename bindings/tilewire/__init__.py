@@ -4,18 +4,25 @@
 are what its body may call; `tw.init` and `tw.spawn` make the world that it runs in.
 """
 
+import site as _site
+
 from tilewire import language as _language
 from tilewire._tilewire import DType as DType
 from tilewire._tilewire import Target as Target
 from tilewire._tilewire import __version__ as __version__
+from tilewire._tilewire import set_site_packages as _set_site_packages
+from tilewire.communicator import Communicator as Communicator
 from tilewire.errors import BackendError as BackendError
 from tilewire.errors import Error as Error
 from tilewire.errors import HangError as HangError
 from tilewire.errors import InternalError as InternalError
 from tilewire.errors import UserError as UserError
+from tilewire.init import init as init
 from tilewire.kernel import Kernel as Kernel
 from tilewire.kernel import auto as auto
 from tilewire.kernel import kernel as kernel
+from tilewire.spawn import spawn as spawn
 from tilewire.window import Window as Window
 
 globals().update(_language.NAMES)
+_set_site_packages([*_site.getsitepackages(), _site.getusersitepackages()])

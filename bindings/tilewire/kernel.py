@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
-from tilewire._tilewire import DType, Program, Target
+from tilewire._tilewire import Program, Target
 from tilewire.errors import UserError
 from tilewire.frontend.build import build_program
-from tilewire.frontend.signature import ArrayArgument, Signature, Specialisation
+from tilewire.frontend.signature import Signature, Specialisation
 from tilewire.frontend.source import Source
+from tilewire.frontend.text import parse_arguments
 
 if TYPE_CHECKING:
     from tilewire._tilewire import Artifact, CompileReport
@@ -56,6 +57,7 @@ class Kernel:
         self.source = Source.of(function)
         self.signature = Signature.of(function, self.source)
         self._compiled: dict[Any, Compiled] = {}
+        self._launchers: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<tilewire kernel {self.name}>"
@@ -63,16 +65,39 @@ class Kernel:
     def __call__(self, *_args: Any, **_kwargs: Any) -> None:
         raise UserError(f"a kernel is launched on a grid: write {self.name}[tw.auto](…)")
 
-    def __getitem__(self, grid: Any) -> Launch:
-        return Launch(self, check_grid(grid))
+    def __getitem__(self, grid: Any) -> Any:
+        """`kernel[grid]`: call it with the kernel's arguments. `grid`: an int, tuple or tw.auto."""
+        try:
+            return self._launchers[grid]
+        except (KeyError, TypeError):
+            return self._launcher(grid, None)
 
     def on(self, *, lane: int | None = None, stream: Any = None) -> KernelOn:
         """`kernel.on(stream=s)[grid](…)`: another stream than the framework's current one."""
         return KernelOn(self, lane, stream)
 
+    def _launcher(self, grid: Any, stream: Any) -> Any:
+        """Serves calls like the ones before from C++ alone, and gives all others to `launch`."""
+        grid = check_grid(grid)
+        key = grid if stream is None else ("stream", grid, stream)
+        found = self._launchers.get(key)
+        if found is None:
+            from tilewire.launch import make_launcher
+
+            found = self._launchers[key] = make_launcher(self, grid, stream)
+        return found
+
     def specialise(self, arguments: Mapping[str, Any]) -> Specialisation:
         """For parameter name → ArrayArgument or constant; scalars need none."""
         return self.signature.specialise(arguments)
+
+    def specialise_text(self, arguments: Mapping[str, str]) -> Specialisation:
+        """The same for text: `bf16[?,8192]`, `window:bf16[?,8192]`, `8192` for a constant."""
+        return self.specialise(parse_arguments(self.signature, arguments))
+
+    def compiled(self) -> list[Compiled]:
+        """What has been compiled so far, in order."""
+        return list(self._compiled.values())
 
     def program(self, target: Target | str, specialisation: Specialisation) -> Program:
         """The IR for one signature and target."""
@@ -113,29 +138,10 @@ class KernelOn:
         self.kernel = kernel
         self.stream = stream
 
-    def __getitem__(self, grid: Any) -> Launch:
-        return Launch(self.kernel, check_grid(grid), self.stream)
-
-
-class Launch:
-    """`kernel[grid]`: call it with the kernel's arguments."""
-
-    def __init__(self, kernel: Kernel, grid: Grid, stream: Any = None) -> None:
-        self.kernel = kernel
-        self.grid = grid
-        self.stream = stream
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        from tilewire.launch import launch
-
-        launch(self.kernel, self.grid, self.stream, args, kwargs)
+    def __getitem__(self, grid: Any) -> Any:
+        return self.kernel._launcher(grid, self.stream)
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Decorator: makes a kernel of a function over tiles. UserError at what it can't be."""
     return Kernel(function)
-
-
-def array(kind: str, dtype: DType, *shape: int | None) -> ArrayArgument:
-    """Describes an array argument for `Kernel.specialise`."""
-    return ArrayArgument(kind, dtype, shape)

@@ -2,15 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewire import _tilewire
+from tilewire._tilewire import DType
+from tilewire.errors import UserError
 from tilewire.types import ArrayAnnotation, make_array_annotation
 
+if TYPE_CHECKING:
+    from tilewire.communicator import Communicator
 
-class Window:
-    """Annotation of a kernel parameter that is symmetric memory."""
+
+class Window(_tilewire.Window):
+    """The same shape and dtype on every rank; made by `comm.window(shape, dtype)`.
+
+    As an annotation, `tw.Window["T", "H"]` is a kernel's parameter that takes one. On the host the
+    window itself is this rank's copy (for `torch.from_dlpack`, `numpy.asarray`).
+    """
 
     annotation_kind = "window"
+    comm: Communicator
+    memory: Any
+    """On GPUs: what `comm.free` gives back."""
+    of_ranks: list[Window]
+    """In a virtual world on a GPU: this window as each rank's kernel takes it."""
 
     def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
         return make_array_annotation("window", dimensions)
+
+    def at(self, rank: int) -> Any:
+        """Rank `rank`'s copy on the host: a NumPy array over the same memory on the CPU, else an
+        object for `torch.from_dlpack`. UserError where this process can't reach it."""
+        copy = super().at(rank)
+        return copy.numpy() if self.device == "cpu" else copy
+
+
+def make_window(
+    comm: Communicator,
+    dtype: DType,
+    shape: tuple[int, ...],
+    *,
+    device: str,
+    device_index: int,
+    rank: int,
+    copies: list[int],
+    owner: Any,
+    identity: int,
+) -> Window:
+    """A window of `comm`. `identity` tells communicators apart; windows of two don't mix."""
+    window = Window(
+        dtype=dtype,
+        shape=list(shape),
+        device=device,
+        device_index=device_index,
+        rank=rank,
+        copies=copies,
+        owner=owner,
+        communicator=identity,
+        lane=identity,
+    )
+    window.comm = comm
+    return window
+
+
+def check_shape(shape: Any) -> tuple[int, ...]:
+    """A window's shape as a tuple; UserError where it is none."""
+    items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    for each in items:
+        if not isinstance(each, int) or isinstance(each, bool) or each < 0:
+            raise UserError(f"a window's shape is a tuple of integers, found {shape!r}")
+    if not 1 <= len(items) <= 8:
+        raise UserError(f"a window has 1 to 8 dimensions, found {shape!r}")
+    return items
+
+
+def num_bytes(dtype: DType, shape: tuple[int, ...]) -> int:
+    total = dtype.num_bytes
+    for extent in shape:
+        total *= extent
+    return total

@@ -1,0 +1,78 @@
+#include "compiler/jit/compile.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+void bind_artifact(py::module_& module) {
+  py::class_<Resources>(module, "Resources", "What a kernel needs of its communicator.")
+      .def_readonly("lane", &Resources::lane)
+      .def_readonly("world_barrier", &Resources::world_barrier)
+      .def_readonly("waits", &Resources::waits)
+      .def_readonly("two_sided", &Resources::two_sided);
+  py::class_<Artifact, std::shared_ptr<Artifact>>(module, "Artifact",
+                                                  "What the compiler hands the runtime.")
+      .def_readonly("kernel", &Artifact::kernel)
+      .def_readonly("entry", &Artifact::entry)
+      .def_readonly("target", &Artifact::target)
+      .def_readonly("source", &Artifact::source)
+      .def_property_readonly("binary", [](const Artifact& self) { return py::bytes(self.binary); })
+      .def_property_readonly("num_binary_bytes",
+                             [](const Artifact& self) { return self.binary.size(); })
+      .def_readonly("dimensions", &Artifact::dimensions)
+      .def_readonly("written", &Artifact::written)
+      .def_readonly("resources", &Artifact::resources)
+      .def_property_readonly("num_threads",
+                             [](const Artifact& self) { return self.launch.num_threads; })
+      .def("to_json", [](const Artifact& self) { return to_json(self); });
+  py::class_<CompileReport>(module, "CompileReport", "How an artifact came to be.")
+      .def_readonly("lower_ms", &CompileReport::lower_ms)
+      .def_readonly("compile_ms", &CompileReport::compile_ms)
+      .def_readonly("from_memory", &CompileReport::from_memory)
+      .def_readonly("from_disk", &CompileReport::from_disk)
+      .def_readonly("source_path", &CompileReport::source_path)
+      .def_readonly("key", &CompileReport::key);
+}
+
+}  // namespace
+
+void bind_compile(py::module_& module) {
+  bind_artifact(module);
+  module.def(
+      "compile",
+      [](PythonProgram& python_program, const Target& target) {
+        Program program = python_program.take();
+        CompileReport report;
+        std::shared_ptr<Artifact> artifact;
+        {
+          const py::gil_scoped_release release;
+          artifact = std::make_shared<Artifact>(compile(std::move(program), target, &report));
+        }
+        return std::pair(std::move(artifact), report);
+      },
+      py::arg("program"), py::arg("target"), "Machine code; uses the program up.");
+  module.def(
+      "emit_stage",
+      [](PythonProgram& python_program, const Target& target, const std::string& stage) {
+        Program program = python_program.take();
+        std::string text;
+        {
+          const py::gil_scoped_release release;
+          text = emit_stage(std::move(program), target, stage);
+        }
+        return py::bytes(text);
+      },
+      py::arg("program"), py::arg("target"), py::arg("stage"),
+      "One stage of the way; uses the program up.");
+}
+
+}  // namespace tilewire::bindings

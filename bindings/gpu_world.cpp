@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "bindings/current_stream.h"
+#include "bindings/launch_target.h"
+#include "bindings/signature.h"
+#include "bindings/window.h"
+#include "runtime/driver/kernel.h"
+#include "runtime/nccl/communicator.h"
+#include "runtime/nccl/virtual_ranks.h"
+#include "runtime/nccl/world.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+using WithoutGil = py::call_guard<py::gil_scoped_release>;
+
+cuda::Stream to_stream(std::uintptr_t handle) { return reinterpret_cast<cuda::Stream>(handle); }
+
+/// The rank's copy for this process's GPU; 0 where no load reaches it.
+std::uint64_t address_or_zero(const Window& window, int rank) {
+  return window.is_reachable(rank) ? window.address(rank) : 0;
+}
+
+/// Binds and packs the arguments of each local rank, and launches once for all
+/// of them.
+void launch_ranks(GpuWorld& world, const GpuKernel& kernel, std::optional<int> grid,
+                  const std::vector<std::vector<py::object>>& values,
+                  std::optional<std::uintptr_t> stream) {
+  const Artifact& artifact = kernel.artifact();
+  if (!stream) {
+    stream = current_stream(world.device().ordinal(), nullptr);
+    if (!stream) throw py::error_already_set();
+  }
+  const int limit = world.grid_limit(kernel);
+  std::vector<BoundArguments> bound;
+  std::vector<ArgumentValue> slots;
+  int least = limit;
+  for (const std::vector<py::object>& rank_values : values) {
+    bound.push_back(bind_arguments(artifact.kernel, artifact.parameters, artifact.dimensions,
+                                   artifact.written, artifact.target, rank_values, stream));
+    const std::vector<ArgumentValue> of_rank = values_of(artifact, bound.back());
+    slots.insert(slots.end(), of_rank.begin(), of_rank.end());
+    least = std::min(least, kernel.auto_grid(bound.back().dimensions, limit));
+  }
+  const int size = grid.value_or(least);
+  kernel.check_grid(size, limit);
+  const py::gil_scoped_release release;
+  world.launch(kernel, size, to_stream(*stream), slots.data());
+}
+
+void bind_worlds(py::module_& module) {
+  py::class_<Window, std::shared_ptr<Window>>(module, "GpuMemory",
+                                              "The memory of a window; belongs to its world.")
+      .def("address", &address_or_zero, py::arg("rank"));
+  py::class_<GpuWorld, std::shared_ptr<GpuWorld>>(module, "GpuWorld",
+                                                  "The ranks as this process sees them.")
+      .def_property_readonly("target", &GpuWorld::target)
+      .def_property_readonly("rank", &GpuWorld::rank)
+      .def_property_readonly("num_local_ranks", &GpuWorld::num_local_ranks)
+      .def_property_readonly("device_ordinal",
+                             [](const GpuWorld& self) { return self.device().ordinal(); })
+      .def_property_readonly("device_comm_bytes", &GpuWorld::device_comm_bytes)
+      .def_property_readonly(
+          "address", [](const GpuWorld& self) { return reinterpret_cast<std::uintptr_t>(&self); },
+          "Tells worlds apart; what its windows have as `communicator`.")
+      .def(
+          "window",
+          [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream) {
+            return self.window(num_bytes, to_stream(stream));
+          },
+          py::arg("num_bytes"), py::arg("stream"), WithoutGil())
+      .def("free", &GpuWorld::free, py::arg("memory"), WithoutGil())
+      .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"))
+      .def(
+          "agree_minimum",
+          [](GpuWorld& self, const std::string& what, std::uint64_t agreement, int value) {
+            return self.agree_minimum(what, agreement, value);
+          },
+          py::arg("what"), py::arg("agreement"), py::arg("value"), WithoutGil())
+      .def("barrier", &GpuWorld::barrier, WithoutGil())
+      .def("check", &GpuWorld::check)
+      .def("synchronize", &GpuWorld::synchronize, WithoutGil())
+      .def("abort", &GpuWorld::abort, WithoutGil())
+      .def("close", &GpuWorld::close, WithoutGil());
+  py::class_<Communicator, GpuWorld, std::shared_ptr<Communicator>>(module, "Communicator")
+      .def_static("new_unique_id", [] { return py::bytes(Communicator::new_unique_id()); })
+      .def_static(
+          "create",
+          [](const py::bytes& unique_id, int rank, int world_size, int device_ordinal) {
+            const std::string id = unique_id;
+            const py::gil_scoped_release release;
+            return Communicator::create(id, rank, world_size, device_ordinal);
+          },
+          py::arg("unique_id"), py::arg("rank"), py::arg("world_size"), py::arg("device_ordinal"))
+      .def_static(
+          "adopt",
+          [](std::uintptr_t nccl_comm) {
+            return Communicator::adopt(reinterpret_cast<void*>(nccl_comm));
+          },
+          py::arg("nccl_comm"), WithoutGil());
+  py::class_<VirtualRanks, GpuWorld, std::shared_ptr<VirtualRanks>>(module, "VirtualRanks")
+      .def_static("create", &VirtualRanks::create, py::arg("world_size"), py::arg("device_ordinal"),
+                  WithoutGil());
+}
+
+}  // namespace
+
+void bind_gpu_world(py::module_& module) {
+  bind_worlds(module);
+  module.def(
+      "attach_window",
+      [](WindowObject& window, const std::shared_ptr<Window>& memory, int local_rank) {
+        window.handle = memory->handle(local_rank);
+      },
+      py::arg("window"), py::arg("memory"), py::arg("local_rank"),
+      "Gives a window what kernels on GPUs take.");
+  module.def("launch_ranks", &launch_ranks, py::arg("world"), py::arg("kernel"), py::arg("grid"),
+             py::arg("values"), py::arg("stream"),
+             "Launches on every rank that this process drives; `values`: "
+             "arguments per rank.");
+}
+
+}  // namespace tilewire::bindings

@@ -1,0 +1,132 @@
+"""The command `tilewire`: `emit` shows what a kernel becomes, `doctor` what the machine has."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from tilewire import _tilewire
+from tilewire._tilewire import Target
+from tilewire.errors import Error, UserError
+from tilewire.kernel import Kernel
+
+_EMIT_HELP = """\
+SPEC describes an argument: `bf16[?,8192]` a tensor (`?`: known at run time), `window:bf16[?,8192]`
+a window, `f32` a scalar, `8192` a constant. Constants that shapes give can be left out.
+
+  tilewire emit examples/01_allreduce_rmsnorm.py:allreduce_rmsnorm --target sm_90a:world=8 \\
+      --arg x=window:bf16[?,8192] --arg gain=bf16[8192] --arg y=bf16[?,8192] --stage cuda
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0, or 1 after an error, whose text goes to standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except Error as error:
+        print(f"tilewire: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tilewire", description=__doc__.splitlines()[0])
+    parser.add_argument("--version", action="version", version=_tilewire.__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    emit = commands.add_parser(
+        "emit",
+        help="print one stage of a kernel's way to machine code",
+        epilog=_EMIT_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    emit.add_argument("kernel", metavar="FILE:KERNEL")
+    emit.add_argument("--target", required=True, help="sm_90a:world=2,lsa=2 or cpu:world=2x4")
+    emit.add_argument("--arg", action="append", default=[], metavar="NAME=SPEC", dest="specs")
+    emit.add_argument(
+        "--stage",
+        default="ir",
+        help="ir, lowered, then cuda, ptx, cubin for GPUs and llvm, object for the CPU",
+    )
+    emit.add_argument("-o", "--output", type=Path, metavar="FILE", help="else standard output")
+    emit.set_defaults(run=_emit)
+    doctor = commands.add_parser("doctor", help="show what this machine has, and what is missing")
+    doctor.set_defaults(run=_doctor)
+    return parser
+
+
+def _emit(options: argparse.Namespace) -> int:
+    kernel = _load_kernel(options.kernel)
+    specs = {}
+    for text in options.specs:
+        name, equals, spec = text.partition("=")
+        if not equals:
+            raise UserError(f"--arg {text!r}: write NAME=SPEC, like x=bf16[?,8192]")
+        specs[name] = spec
+    target = Target(options.target)
+    program = kernel.program(target, kernel.specialise_text(specs))
+    output = _tilewire.emit_stage(program, target, options.stage)
+    if options.output is not None:
+        options.output.write_bytes(output)
+    elif options.stage in ("cubin", "object") and sys.stdout.isatty():
+        raise UserError(f"{options.stage} is binary: write it to a file with -o FILE")
+    else:
+        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _load_kernel(text: str) -> Kernel:
+    file, colon, name = text.rpartition(":")
+    if not colon:
+        raise UserError(f"{text!r}: write FILE:KERNEL, like examples/01_allreduce_rmsnorm.py:f")
+    path = Path(file)
+    if not path.is_file():
+        raise UserError(f"there is no file {file!r}")
+    spec = importlib.util.spec_from_file_location(f"_tilewire_emit_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{file!r} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Error:
+        raise
+    except Exception as error:
+        raise UserError(f"{file} can't be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    found = getattr(module, name, None)
+    if not isinstance(found, Kernel):
+        kernels = [key for key, value in vars(module).items() if isinstance(value, Kernel)]
+        has = f"it has {', '.join(kernels)}" if kernels else "it has none"
+        raise UserError(f"{file} has no kernel {name!r}; {has}")
+    return found
+
+
+def _doctor(_options: argparse.Namespace) -> int:
+    """Prints a table; 0 also where something is missing: no machine has everything."""
+    reports = _tilewire.report_components()
+    width = max(len(each.name) for each in reports)
+    print(f"tilewire {_tilewire.__version__}, Python {sys.version.split()[0]}")
+    for each in reports:
+        version = textwrap.shorten(each.version, 40, placeholder=" …")
+        head = "  ".join(filter(None, (version, each.found_path)))
+        print(f"  {'--' if each.problem else 'ok'}  {each.name:{width}} {head}".rstrip())
+        remedy = "" if each.remedy in each.problem else each.remedy
+        for label, text in (("for ", each.usable_for), ("", each.problem), ("do: ", remedy)):
+            for line in (label + text).splitlines() if text else ():
+                print(textwrap.indent(line, " " * (width + 7)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,246 @@
+"""Communicators on GPUs, and launches there that no compiled form serves yet."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from tilewire import _tilewire
+from tilewire._tilewire import DType, Target
+from tilewire.communicator import Communicator, forget
+from tilewire.errors import UserError
+from tilewire.launch import Call, stream_handle
+from tilewire.types import as_dtype
+from tilewire.virtual import VirtualCommunicator
+from tilewire.window import Window, check_shape, make_window, num_bytes
+
+if TYPE_CHECKING:
+    from tilewire.kernel import Compiled, Grid, Kernel
+
+
+def one_dimension(kernel: Kernel, grid: Grid) -> int | None:
+    """None for `tw.auto`."""
+    if isinstance(grid, tuple):
+        raise UserError(f"kernel `{kernel.name}`: on GPUs a grid has one dimension, found {grid!r}")
+    return grid if isinstance(grid, int) else None
+
+
+class _GpuLauncher(Communicator):
+    """What launches with and without a communicator have in common."""
+
+    _world: Any  # _tilewire.GpuWorld, or None
+    _device: int
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self._device}"
+
+    def _load(self, compiled: Compiled) -> Any:
+        if compiled.loaded is None:
+            bytes_ = self._world.device_comm_bytes if self._world is not None else 0
+            compiled.loaded = _tilewire.GpuKernel(self._device, compiled.artifact, bytes_)
+        return compiled.loaded
+
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call) -> tuple[Any, int]:
+        """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
+        return self._load(kernel.compile(self.target, call.specialisation, call.facts)), 0
+
+    def launch(
+        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+    ) -> None:
+        size = one_dimension(kernel, grid)
+        call = Call(kernel, bound)
+        loaded, limit = self._choose(kernel, grid, call)
+        if size is not None:
+            loaded.check_grid(size, limit)
+        target = _tilewire.LaunchTarget(self._world, loaded, limit)
+        target.launch(size, call.values, stream_handle(stream))
+        launcher.add(target, dict(call.specialisation.constants))
+
+
+class GpuCommunicator(_GpuLauncher):
+    """One rank on one GPU, over NCCL."""
+
+    def __init__(self, world: Any, keep_alive: Any = None) -> None:
+        self.rank: int = world.rank
+        self.target: Target = world.target
+        self._world = world
+        self._device = world.device_ordinal
+        self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
+        self._agreed: dict[Any, int] = {}
+
+    def window(self, shape: Any, dtype: DType) -> Window:
+        shape, dtype = check_shape(shape), as_dtype(dtype)
+        stream = _tilewire.current_stream(self._device)
+        memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
+        window = make_window(
+            self,
+            dtype,
+            shape,
+            device="cuda",
+            device_index=self._device,
+            rank=self.rank,
+            copies=[memory.address(rank) for rank in range(self.size)],
+            owner=memory,
+            identity=self._world.address,
+        )
+        _tilewire.attach_window(window, memory, 0)
+        window.memory = memory
+        return window
+
+    def free(self, window: Window) -> None:
+        """Collective: gives a window's memory back; nothing may use it any more."""
+        if getattr(window, "comm", None) is not self:
+            raise UserError("comm.free takes a window of this communicator")
+        self._world.free(window.memory)
+
+    def barrier(self) -> None:
+        self._world.barrier()
+
+    def check(self) -> None:
+        self._world.check()
+
+    def synchronize(self) -> None:
+        """Waits for this process's GPU; HangError where a wait there gave up."""
+        self._world.synchronize()
+
+    def abort(self) -> None:
+        """Makes all waiting kernels leave; afterwards only `close` is useful."""
+        self._world.abort()
+
+    def close(self) -> None:
+        self._world.close()
+        forget(self)
+
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call) -> tuple[Any, int]:
+        """What is special to this rank's arguments may need more room than was agreed; then the
+        form for any arguments serves."""
+        loaded, _ = super()._choose(kernel, grid, call)
+        own = self._world.grid_limit(loaded)
+        if not loaded.two_sided:
+            return loaded, own
+        agreed = self._agree(kernel, grid, call, own)
+        if own < agreed:
+            loaded = self._load(kernel.compile(self.target, call.specialisation))
+            own = self._world.grid_limit(loaded)
+        if own < agreed:
+            raise UserError(
+                f"kernel `{kernel.name}`: the ranks agreed on up to {agreed} program instances at "
+                f"once, with these arguments only {own} fit: launch it on a smaller grid"
+            )
+        return loaded, agreed
+
+    def _agree(self, kernel: Kernel, grid: Grid, call: Call, own: int) -> int:
+        """The least limit over the ranks: collective, once per program, constants and grid."""
+        key = (kernel, repr(grid), call.specialisation)
+        if key not in self._agreed:
+            program = kernel.program(self.target, call.specialisation).text(locations=False)
+            program = program.partition("\n")[2]  # the first line names a file, which may differ
+            digest = hashlib.sha256(f"{grid!r}\n{program}".encode()).digest()
+            agreement = int.from_bytes(digest[:8], "little")
+            what = f"the launch of {kernel.name}[{grid!r}]"
+            self._agreed[key] = self._world.agree_minimum(what, agreement, own)
+        return self._agreed[key]
+
+
+class LocalGpu(_GpuLauncher):
+    """This process alone, on one GPU; for kernels that wait for nobody."""
+
+    def __init__(self, ordinal: int | None) -> None:
+        self._device = _tilewire.current_device() if ordinal is None else ordinal
+        self.rank = 0
+        self.target = Target(_tilewire.device_architecture(self._device))
+        self._world = None
+
+    def _load(self, compiled: Compiled) -> Any:
+        if compiled.artifact.resources.lane:
+            raise UserError(
+                f"kernel `{compiled.artifact.kernel}` waits for other program instances, and there "
+                f"is no communicator: call tw.init() first"
+            )
+        return super()._load(compiled)
+
+
+class VirtualGpuCommunicator(VirtualCommunicator):
+    """Virtual ranks on one GPU, driven by one controller like those on the CPU."""
+
+    def __init__(self, world: Any) -> None:
+        self.rank = None
+        self.target = world.target
+        self._world = world
+        self._device = world.device_ordinal
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self._device}"
+
+    def window(self, shape: Any, dtype: DType) -> Window:
+        shape, dtype = check_shape(shape), as_dtype(dtype)
+        stream = _tilewire.current_stream(self._device)
+        memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
+        windows = [self._window_of(memory, shape, dtype, rank) for rank in range(self.size)]
+        for window in windows:
+            window.of_ranks = windows
+        return windows[0]
+
+    def _window_of(self, memory: Any, shape: tuple[int, ...], dtype: DType, rank: int) -> Window:
+        window = make_window(
+            self,
+            dtype,
+            shape,
+            device="cuda",
+            device_index=self._device,
+            rank=rank,
+            copies=[memory.address(each) for each in range(self.size)],
+            owner=memory,
+            identity=self._world.address,
+        )
+        _tilewire.attach_window(window, memory, rank)
+        return window
+
+    def barrier(self) -> None:
+        self._world.barrier()
+
+    def check(self) -> None:
+        self._world.check()
+
+    def synchronize(self) -> None:
+        """Waits for the GPU; HangError where a wait there gave up."""
+        self._world.synchronize()
+
+    def close(self) -> None:
+        self._world.close()
+        forget(self)
+
+    def launch_calls(self, kernel: Kernel, grid: Grid, stream: Any, calls: list[Call]) -> None:
+        facts = calls[0].facts if all(each.facts == calls[0].facts for each in calls) else None
+        compiled = kernel.compile(self.target, calls[0].specialisation, facts)
+        if compiled.loaded is None:
+            compiled.loaded = _tilewire.GpuKernel(
+                self._device, compiled.artifact, self._world.device_comm_bytes
+            )
+        values = [self._values_of(call, rank) for rank, call in enumerate(calls)]
+        _tilewire.launch_ranks(
+            self._world,
+            compiled.loaded,
+            one_dimension(kernel, grid),
+            values,
+            stream_handle(stream),
+        )
+
+    def _values_of(self, call: Call, rank: int) -> list[Any]:
+        return [each.of_ranks[rank] if isinstance(each, Window) else each for each in call.values]
+
+
+def virtual_ranks(world: str, device: str) -> Communicator:
+    """`world` virtual ranks on one GPU (`cuda`: the current one, or `cuda:1`)."""
+    if not world.isdigit():
+        raise UserError(
+            f"tw.init(virtual={world!r}, device={device!r}): virtual ranks on a GPU all reach each "
+            f'other: write their number, like virtual="2"'
+        )
+    text = device.removeprefix("cuda").removeprefix(":")
+    if text and not text.isdigit():
+        raise UserError(f"tw.init: {device!r} is no device; write 'cuda' or 'cuda:1'")
+    ordinal = int(text) if text else _tilewire.current_device()
+    return VirtualGpuCommunicator(_tilewire.VirtualRanks.create(int(world), ordinal))

@@ -1,0 +1,103 @@
+"""`tw.init`: the world that this process belongs to."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tilewire import _tilewire
+from tilewire._tilewire import Target
+from tilewire.communicator import Communicator, set_default
+from tilewire.errors import UserError
+from tilewire.virtual import HostWorld, VirtualCommunicator
+
+
+def init(
+    *,
+    process_group: Any = None,
+    virtual: str | int | None = None,
+    seed: int | None = None,
+    device: str = "cpu",
+) -> Communicator:
+    """Collective, except for virtual worlds: makes the communicator, current from then on.
+
+    - `tw.init()`: ranks as torchrun started them (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
+      MASTER_PORT), one GPU each.
+    - `tw.init(process_group=pg)`: ranks of a PyTorch process group, sharing its NCCL communicator
+      where PyTorch shows it.
+    - `tw.init(virtual="2x4", seed=0)`: two LSA teams of four virtual ranks, in this process, on the
+      CPU; `device="cuda"`: on this process's GPU, one LSA team.
+    """
+    if virtual is not None and process_group is not None:
+        raise UserError("tw.init takes either virtual= or process_group=, not both")
+    if virtual is not None:
+        comm = _virtual(str(virtual), seed, device)
+    elif process_group is not None:
+        comm = _of_process_group(process_group)
+    else:
+        comm = _of_environment()
+    set_default(comm)
+    return comm
+
+
+def _virtual(world: str, seed: int | None, device: str) -> Communicator:
+    if device == "cpu":
+        return VirtualCommunicator(HostWorld(Target(f"cpu:world={world}"), seed))
+    if device != "cuda" and not device.startswith("cuda:"):
+        raise UserError(
+            f"tw.init: the device of a virtual world is 'cpu' or 'cuda', found {device!r}"
+        )
+    from tilewire.gpu import virtual_ranks
+
+    return virtual_ranks(world, device)
+
+
+def _of_process_group(process_group: Any) -> Communicator:
+    from tilewire import process_group as groups
+    from tilewire.gpu import GpuCommunicator
+
+    adopted = groups.nccl_communicator(process_group)
+    if adopted is not None:
+        world = _tilewire.Communicator.adopt(adopted)
+        return GpuCommunicator(world, keep_alive=process_group)
+    rank, size = groups.rank_and_size(process_group)
+    unique_id = groups.broadcast_bytes(
+        process_group, _tilewire.Communicator.new_unique_id() if rank == 0 else None
+    )
+    ordinal = _tilewire.current_device()
+    return GpuCommunicator(_tilewire.Communicator.create(unique_id, rank, size, ordinal))
+
+
+def _of_environment() -> Communicator:
+    from tilewire.exchange import share_bytes
+    from tilewire.gpu import GpuCommunicator
+
+    rank, size, local_rank = _integer("RANK"), _integer("WORLD_SIZE"), _integer("LOCAL_RANK")
+    if not 0 <= rank < size:
+        raise UserError(f"RANK={rank} isn't below WORLD_SIZE={size}")
+    count = _tilewire.device_count()
+    if local_rank >= count:
+        raise UserError(
+            f"LOCAL_RANK={local_rank}, but this process sees {count} GPUs: start as many processes "
+            f"as there are GPUs, or use tw.init(virtual=…) on the CPU"
+        )
+    address = os.environ.get("MASTER_ADDR", "")
+    port = _integer("MASTER_PORT")
+    if not address:
+        raise UserError("MASTER_ADDR is not set: start the program with torchrun")
+    made = _tilewire.Communicator.new_unique_id() if rank == 0 else None
+    unique_id = share_bytes(made, rank, size, address, port)
+    return GpuCommunicator(_tilewire.Communicator.create(unique_id, rank, size, local_rank))
+
+
+def _integer(name: str) -> int:
+    text = os.environ.get(name)
+    if text is None:
+        raise UserError(
+            f"tw.init: {name} is not set: start the program with torchrun, pass process_group=, or "
+            f'use virtual ranks on the CPU with tw.init(virtual="8")'
+        )
+    try:
+        return int(text)
+    except ValueError:
+        raise UserError(f"tw.init: {name}={text!r} is no integer") from None

@@ -1,0 +1,145 @@
+"""`kernel[grid](…)` where no compiled form fits yet: finds the world, which compiles and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewire import _tilewire
+from tilewire.communicator import Communicator, current
+from tilewire.errors import UserError
+from tilewire.frontend.signature import ArrayArgument
+from tilewire.window import Window
+
+if TYPE_CHECKING:
+    from tilewire.frontend.signature import Specialisation
+    from tilewire.kernel import Grid, Kernel
+
+
+def make_launcher(kernel: Kernel, grid: Grid, stream: Any) -> Any:
+    """The C++ launcher of `kernel[grid]`; what it can't serve comes to `launch`."""
+
+    def fallback(*args: Any, **kwargs: Any) -> None:
+        launch(kernel, grid, stream, launcher, args, kwargs)
+
+    parameters = []
+    for each in kernel.signature.parameters:
+        if each.is_array:
+            kind = each.annotation.kind  # type: ignore[union-attr]
+        else:
+            kind = "constant" if each.is_constant else "scalar"
+        parameters.append((each.name, kind, each.default if each.has_default else ...))
+    launcher = _tilewire.Launcher(
+        fallback,
+        parameters,
+        grid=grid if isinstance(grid, int) else None,
+        stream=stream_handle(stream),
+    )
+    return launcher
+
+
+def stream_handle(stream: Any) -> int | None:
+    """The raw handle of a PyTorch stream, of an object with `__cuda_stream__`, or an int."""
+    if stream is None or isinstance(stream, int):
+        return stream
+    if hasattr(stream, "cuda_stream"):
+        return stream.cuda_stream
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    raise UserError(f"{stream!r} is no CUDA stream: pass a torch.cuda.Stream or its handle")
+
+
+def launch(
+    kernel: Kernel,
+    grid: Grid,
+    stream: Any,
+    launcher: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Binds the arguments, and launches on the communicator that they belong to."""
+    bound = kernel.signature.bind(args, kwargs)
+    comm = _communicator_of(kernel, bound)
+    comm.launch(kernel, grid, stream, bound, launcher)
+
+
+def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
+    """That of the windows; else the current one; else this process alone, on the arrays' device."""
+    found: tuple[str, Communicator] | None = None
+    for name, value in bound.items():
+        if not isinstance(value, Window):
+            continue
+        if found is not None and found[1] is not value.comm:
+            raise UserError(
+                f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are windows of two "
+                f"communicators: make both with one comm.window(…)"
+            )
+        found = (name, value.comm)
+    if found is not None:
+        return found[1]
+    comm = current()
+    device = _device_of(kernel, bound)
+    kind = device and device.partition(":")[0]
+    if comm is not None and kind in (None, "cuda" if comm.target.is_cuda else "cpu"):
+        return comm
+    return _alone(kernel, bound)
+
+
+def launch_alone(
+    kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+) -> None:
+    """Launches outside of any communicator, on the device where the arrays lie."""
+    _alone(kernel, bound).launch(kernel, grid, stream, bound, launcher)
+
+
+def _alone(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
+    from tilewire.local import local_communicator
+
+    return local_communicator(_device_of(kernel, bound) or "cpu")
+
+
+def _device_of(kernel: Kernel, bound: dict[str, Any]) -> str | None:
+    """`cpu` or `cuda:0`, by the first array argument that says it; None where there is none."""
+    for parameter in kernel.signature.positional:
+        value = bound[parameter.name]
+        for each in value if isinstance(value, list) else [value]:
+            argument = read(kernel, parameter.name, each) if parameter.is_array else None
+            if argument is not None and argument.kind != "scalar":
+                return argument.device
+    return None
+
+
+def read(kernel: Kernel, name: str, value: Any) -> Any:
+    """`_tilewire.Argument`; UserError naming kernel and argument where it is none."""
+    return _tilewire.read_argument(value, f"kernel `{kernel.name}`: argument `{name}`")
+
+
+class Call:
+    """One rank's arguments of a launch: as specialisation, facts and values in order."""
+
+    def __init__(self, kernel: Kernel, bound: dict[str, Any]) -> None:
+        self.kernel = kernel
+        arguments = []
+        described = dict(bound)
+        self.values: list[Any] = []
+        for parameter in kernel.signature.positional:
+            argument = read(kernel, parameter.name, bound[parameter.name])
+            arguments.append(argument)
+            self.values.append(bound[parameter.name])
+            if parameter.is_array and argument.kind != "scalar":
+                kind = "window" if argument.kind == "window" else "tensor"
+                if kind == "window" and parameter.annotation.kind == "tensor":
+                    kind = "tensor"  # this rank's copy
+                described[parameter.name] = ArrayArgument(kind, argument.dtype, argument.shape)
+            elif parameter.is_array != (argument.kind != "scalar"):
+                expected = parameter.annotation if parameter.is_array else "a scalar"
+                raise UserError(
+                    f"kernel `{kernel.name}`: argument `{parameter.name}` must be "
+                    f"{expected}, found {_found(bound[parameter.name])}"
+                )
+        self.specialisation: Specialisation = kernel.specialise(described)
+        self.facts = _tilewire.facts_of(arguments)
+
+
+def _found(value: Any) -> str:
+    kind = type(value)
+    return f"a {kind.__module__}.{kind.__qualname__}".replace("builtins.", "")

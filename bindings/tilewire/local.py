@@ -1,0 +1,56 @@
+"""Launches that belong to no communicator: one rank, on the device where the arrays lie."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from tilewire._tilewire import DType, Target
+from tilewire.communicator import Communicator
+from tilewire.errors import UserError
+from tilewire.launch import Call
+from tilewire.virtual import HostRequest, HostWorld
+from tilewire.window import Window
+
+if TYPE_CHECKING:
+    from tilewire.kernel import Grid, Kernel
+
+
+class LocalHost(Communicator):
+    """This process alone, on the CPU."""
+
+    def __init__(self) -> None:
+        self.rank = 0
+        self.target = Target("cpu")
+        self._world = HostWorld(self.target, None)
+
+    def window(self, shape: Any, dtype: DType) -> Window:
+        return self._world.windows([self], [0], shape, dtype)[0]
+
+    def barrier(self) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def launch(
+        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+    ) -> None:
+        if stream is not None:
+            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+        self._world.launch([HostRequest(self._world, kernel, grid, Call(kernel, bound))])
+
+
+@functools.cache
+def local_communicator(device: str) -> Communicator:
+    """`cpu`, `cuda:1`."""
+    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    if match is None:
+        return LocalHost()
+    from tilewire.gpu import LocalGpu
+
+    return LocalGpu(None if match[1] is None else int(match[1]))

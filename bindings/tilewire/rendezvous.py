@@ -1,0 +1,133 @@
+"""Where the ranks of `tw.spawn` meet for collective calls."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilewire.errors import HangError
+
+
+class Ended(BaseException):
+    """Ends a rank's function after another rank has failed; never seen by users."""
+
+
+@dataclass
+class _Arrival:
+    what: str  # how messages call it
+    request: Any
+    carry_out: Callable[[list[Any]], list[Any]]
+    allow_missing: bool
+
+
+@dataclass
+class _Failure:
+    error: Exception
+
+
+class Rendezvous:
+    """Lets one rank run at a time, in rank order, and carries collective calls out for all."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._condition = threading.Condition()
+        self._turn = 0  # the rank that runs
+        self._arrivals: dict[int, _Arrival] = {}
+        self._results: dict[int, Any] = {}
+        self._ended: set[int] = set()
+        self._error: tuple[int, BaseException] | None = None  # of which rank, the first one
+
+    def begin(self, rank: int) -> None:
+        """Waits for this rank's first turn."""
+        with self._condition:
+            self._wait_for_turn(rank)
+
+    def end(self, rank: int, error: BaseException | None) -> None:
+        """The rank's function has returned or raised."""
+        with self._condition:
+            self._ended.add(rank)
+            if error is not None and self._error is None:
+                self._error = (rank, error)
+            self._pass_turn()
+
+    def meet(
+        self,
+        rank: int,
+        what: str,
+        request: Any,
+        carry_out: Callable[[list[Any]], list[Any]],
+        *,
+        allow_missing: bool = False,
+    ) -> Any:
+        """Waits until all ranks have come, then gives this rank's item of `carry_out(requests)`.
+
+        Ranks that have ended already have the request None, where `allow_missing`; else they are a
+        HangError. So is a rank that came with another `what`. An error is raised in every rank.
+        """
+        with self._condition:
+            self._arrivals[rank] = _Arrival(what, request, carry_out, allow_missing)
+            self._pass_turn()
+            self._wait_for_turn(rank)
+            result = self._results.pop(rank)
+        if isinstance(result, _Failure):
+            raise copy.copy(result.error)
+        return result
+
+    def raise_error(self) -> None:
+        """Raises what the first rank to fail raised, with its number as a note."""
+        if self._error is None:
+            return
+        rank, error = self._error
+        if hasattr(error, "add_note"):
+            error.add_note(f"raised in rank {rank} of the virtual world")
+        raise error
+
+    def _wait_for_turn(self, rank: int) -> None:
+        self._condition.wait_for(lambda: self._turn == rank)
+        if self._error is not None:
+            raise Ended
+
+    def _pass_turn(self) -> None:
+        """To the next rank that can run; where all wait, their call is carried out before."""
+        if self._error is None and not self._runnable() and self._arrivals:
+            self._complete()
+        if self._error is not None:
+            self._arrivals.clear()
+        self._turn = next(iter(self._runnable()), -1)
+        self._condition.notify_all()
+
+    def _runnable(self) -> list[int]:
+        waiting = self._ended | self._arrivals.keys()
+        return [rank for rank in range(self.size) if rank not in waiting]
+
+    def _complete(self) -> None:
+        arrivals = self._arrivals
+        first = min(arrivals)
+        try:
+            self._check(first)
+            requests = [
+                arrivals[rank].request if rank in arrivals else None for rank in range(self.size)
+            ]
+            results = arrivals[first].carry_out(requests)
+            self._results = {rank: results[rank] for rank in arrivals}
+        except Exception as error:
+            self._results = {rank: _Failure(error) for rank in arrivals}
+        self._arrivals = {}
+
+    def _check(self, first: int) -> None:
+        what = self._arrivals[first].what
+        for rank, arrival in self._arrivals.items():
+            if arrival.what != what:
+                raise HangError(
+                    f"ranks meet at different calls: rank {first} is in {what}, rank {rank} in "
+                    f"{arrival.what}"
+                )
+        missing = [rank for rank in range(self.size) if rank in self._ended]
+        if missing and not self._arrivals[first].allow_missing:
+            ranks = ", ".join(map(str, missing))
+            raise HangError(
+                f"rank {first} waits in {what} for rank {ranks}, which returned without calling it"
+            )

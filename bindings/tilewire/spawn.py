@@ -1,0 +1,129 @@
+"""`tw.spawn`: a function per rank, as under torchrun, in one process on the CPU.
+
+Ranks have a thread each, but only one runs at a time: rank 0 until its first collective call, then
+rank 1, and so on; the last one to arrive carries the call out for all. So every run is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tilewire._tilewire import DType, Target
+from tilewire.communicator import Communicator, set_of_thread
+from tilewire.errors import HangError, UserError
+from tilewire.launch import Call
+from tilewire.rendezvous import Ended, Rendezvous
+from tilewire.virtual import HostRequest, HostWorld
+from tilewire.window import Window
+
+if TYPE_CHECKING:
+    from tilewire.kernel import Grid, Kernel
+
+
+def spawn(
+    function: Callable[[Communicator], Any], *, world: str = "1", seed: int | None = None
+) -> list[Any]:
+    """Runs `function(comm)` once per rank and returns what the ranks returned, in rank order.
+
+    Under torchrun it calls `function(tw.init())`: this process is one rank, on its GPU. Else there
+    are `world` virtual ranks on the CPU ("8"; "2x4": two LSA teams of four). An error in one rank
+    ends the others at their next collective call and is raised here.
+    """
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        from tilewire.init import init
+
+        with init() as comm:
+            return [function(comm)]
+    host = HostWorld(Target(f"cpu:world={world}"), seed)
+    meeting = Rendezvous(host.target.world_size)
+    comms = [RankCommunicator(host, meeting, rank) for rank in range(meeting.size)]
+    results: list[Any] = [None] * meeting.size
+
+    def run(rank: int) -> None:
+        set_of_thread(comms[rank])
+        error: BaseException | None = None
+        try:
+            meeting.begin(rank)
+            results[rank] = function(comms[rank])
+        except Ended:
+            pass
+        except BaseException as caught:
+            error = caught
+        meeting.end(rank, error)
+
+    threads = [
+        threading.Thread(target=run, args=(rank,), name=f"rank {rank}")
+        for rank in range(meeting.size)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    host.is_closed = True
+    meeting.raise_error()
+    return results
+
+
+class RankCommunicator(Communicator):
+    """One virtual rank of `tw.spawn`."""
+
+    def __init__(self, host: HostWorld, meeting: Rendezvous, rank: int) -> None:
+        self.rank: int = rank
+        self.target = host.target
+        self._host = host
+        self._meeting = meeting
+        self._is_closed = False
+
+    def window(self, shape: Any, dtype: DType) -> Window:
+        self._require_open()
+        what = f"comm.window({shape!r}, {dtype!r})"
+        return self._meeting.meet(self.rank, what, (self, shape, dtype), self._make_windows)
+
+    def _make_windows(self, requests: list[Any]) -> list[Window]:
+        _, shape, dtype = requests[0]
+        comms = [each[0] for each in requests]
+        return self._host.windows(comms, list(range(self.size)), shape, dtype)
+
+    def barrier(self) -> None:
+        self._require_open()
+        self._meeting.meet(self.rank, "comm.barrier()", None, lambda requests: requests)
+
+    def check(self) -> None:
+        self._require_open()
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise UserError("this communicator is closed")
+
+    def launch(
+        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+    ) -> None:
+        self._require_open()
+        if stream is not None:
+            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+        request = HostRequest(self._host, kernel, grid, Call(kernel, bound))
+        if request.is_two_sided:
+            what = f"the launch of {kernel.name}"
+            self._meeting.meet(self.rank, what, request, self._launch_all, allow_missing=True)
+        else:
+            requests: list[HostRequest | None] = [None] * self.size
+            requests[self.rank] = request
+            self._host.launch(requests)
+
+    def _launch_all(self, requests: list[Any]) -> list[Any]:
+        given = [(rank, each) for rank, each in enumerate(requests) if each is not None]
+        first_rank, first = given[0]
+        for rank, each in given:
+            if each.protocol() != first.protocol():
+                raise HangError(
+                    f"ranks launch different things: rank {first_rank} {first.describe()}, "
+                    f"rank {rank} {each.describe()}"
+                )
+        self._host.launch(requests)
+        return [None] * len(requests)

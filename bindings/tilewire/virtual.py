@@ -1,0 +1,165 @@
+"""Worlds of virtual ranks on the CPU, driven by one controller (`tw.init(virtual="2x4")`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewire import _tilewire
+from tilewire._tilewire import DType, Target
+from tilewire.communicator import Communicator, forget
+from tilewire.errors import BackendError, UserError
+from tilewire.launch import Call
+from tilewire.types import as_dtype
+from tilewire.window import Window, check_shape, make_window, num_bytes
+
+if TYPE_CHECKING:
+    from tilewire.kernel import Compiled, Grid, Kernel
+
+
+class HostWorld:
+    """What the ranks of a virtual world share: scheduler, memory, and the launches on it."""
+
+    def __init__(self, target: Target, seed: int | None) -> None:
+        if not _tilewire.has_cpu_target:
+            raise BackendError(
+                "this build of tilewire has no CPU target (it was built without LLVM): build it "
+                "with LLVM 19 or newer"
+            )
+        self.target = target
+        if seed is None:
+            seed = _tilewire.environment_seed()
+        self.world = _tilewire.VirtualWorld(target.world_size, target.lsa_size, seed)
+        self.is_closed = False
+
+    def require_open(self) -> None:
+        if self.is_closed:
+            raise UserError("this communicator is closed")
+
+    def windows(
+        self, comms: list[Communicator], ranks: list[int], shape: Any, dtype: Any
+    ) -> list[Window]:
+        """One window, as each of `comms` (that is rank `ranks[i]`) sees it."""
+        self.require_open()
+        shape, dtype = check_shape(shape), as_dtype(dtype)
+        memory = self.world.make_window(num_bytes(dtype, shape))
+        return [
+            make_window(
+                comm,
+                dtype,
+                shape,
+                device="cpu",
+                device_index=0,
+                rank=rank,
+                copies=memory.copies,
+                owner=memory,
+                identity=id(self),
+            )
+            for comm, rank in zip(comms, ranks, strict=True)
+        ]
+
+    def launch(self, requests: list[HostRequest | None]) -> None:
+        """Runs what each rank asked for; None: it launches nothing. `tw.auto` is the least."""
+        self.require_open()
+        given = [each for each in requests if each is not None]
+        least = min(each.auto_grid(self.world.resident_limit) for each in given)
+        self.world.launch([each and each.as_launch(least) for each in requests])
+
+
+class HostRequest:
+    """One rank's launch: a compiled kernel, its grid and packed arguments."""
+
+    def __init__(self, world: HostWorld, kernel: Kernel, grid: Grid, call: Call) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.call = call
+        self.compiled: Compiled = kernel.compile(world.target, call.specialisation, call.facts)
+        if self.compiled.loaded is None:
+            self.compiled.loaded = _tilewire.CpuKernel(self.compiled.artifact)
+        self.arguments = _tilewire.pack_cpu_arguments(self.compiled.artifact, call.values)
+
+    @property
+    def is_two_sided(self) -> bool:
+        return self.compiled.artifact.resources.two_sided
+
+    def auto_grid(self, limit: int) -> int:
+        return _tilewire.choose_grid(self.compiled.artifact, self.arguments.dimensions, limit)
+
+    def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int]]:
+        if isinstance(self.grid, int):
+            grid = (self.grid, 1, 1)
+        elif isinstance(self.grid, tuple):
+            grid = (*self.grid, 1, 1)[:3]
+        else:
+            grid = (auto_grid, 1, 1)
+        return self.compiled.loaded, grid, self.arguments.slots
+
+    def protocol(self) -> tuple[Any, ...]:
+        """What must be the same on all ranks of a two-sided launch."""
+        return (self.kernel, self.grid, self.call.specialisation.constants)
+
+    def describe(self) -> str:
+        constants = ", ".join(f"{name}={value}" for name, value in self.protocol()[2])
+        return f"{self.kernel.name}[{self.grid!r}]({constants})"
+
+
+class VirtualCommunicator(Communicator):
+    """All ranks of a virtual world, driven by one controller.
+
+    A launch runs on every rank. An argument given as a list has one item per rank; any other is the
+    same on all of them. `window.at(r)` is rank r's copy as a NumPy array. A launch that takes
+    neither a window nor a list runs once, outside of this world.
+    """
+
+    def __init__(self, world: HostWorld) -> None:
+        self.rank = None
+        self.target = world.target
+        self._world = world
+
+    def window(self, shape: Any, dtype: DType) -> Window:
+        return self._world.windows([self], [0], shape, dtype)[0]
+
+    def barrier(self) -> None:
+        self._world.require_open()
+
+    def check(self) -> None:
+        self._world.require_open()
+
+    def close(self) -> None:
+        self._world.is_closed = True
+        forget(self)
+
+    def launch(
+        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+    ) -> None:
+        if not any(isinstance(value, list | Window) for value in bound.values()):
+            from tilewire.launch import launch_alone
+
+            launch_alone(kernel, grid, stream, bound, launcher)
+            return
+        calls = [Call(kernel, self._of_rank(kernel, bound, rank)) for rank in range(self.size)]
+        for rank, call in enumerate(calls):
+            if call.specialisation != calls[0].specialisation:
+                raise UserError(
+                    f"kernel `{kernel.name}`: the arguments of ranks 0 and {rank} differ in dtype, "
+                    f"rank or constants"
+                )
+        self.launch_calls(kernel, grid, stream, calls)
+
+    def launch_calls(self, kernel: Kernel, grid: Grid, stream: Any, calls: list[Call]) -> None:
+        """Launches on every rank with its arguments, whose specialisation is the same."""
+        if stream is not None:
+            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+        self._world.launch([HostRequest(self._world, kernel, grid, call) for call in calls])
+
+    def _of_rank(self, kernel: Kernel, bound: dict[str, Any], rank: int) -> dict[str, Any]:
+        chosen = {}
+        for name, value in bound.items():
+            if isinstance(value, list):
+                if len(value) != self.size:
+                    raise UserError(
+                        f"kernel `{kernel.name}`: argument `{name}` is a list of {len(value)}, the "
+                        f"world has {self.size} ranks: give one item for each"
+                    )
+                value = value[rank]
+            chosen[name] = value
+        return chosen

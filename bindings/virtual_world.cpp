@@ -1,0 +1,73 @@
+#include "bindings/bindings.h"
+
+#ifdef TILEWIRE_HAVE_LLVM
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/codegen/cpu/codegen.h"
+#include "runtime/cpu/virtual_world.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+/// What one rank launches, from Python: (kernel, grid, slots), or None.
+using PythonLaunch = std::optional<
+    std::tuple<const CpuKernel*, std::array<std::int64_t, 3>, std::vector<std::uint64_t>>>;
+
+void launch(VirtualWorld& world, const std::vector<PythonLaunch>& launches) {
+  std::vector<RankLaunch> ranks;
+  for (const PythonLaunch& each : launches) {
+    RankLaunch& rank = ranks.emplace_back();
+    if (!each) continue;
+    rank.kernel = std::get<0>(*each);
+    rank.grid = std::get<1>(*each);
+    rank.arguments = std::get<2>(*each);
+  }
+  const py::gil_scoped_release release;
+  world.launch(ranks);
+}
+
+}  // namespace
+
+void bind_virtual_world(py::module_& module) {
+  enable_cpu_target();
+  module.attr("has_cpu_target") = true;
+  py::class_<CpuKernel>(module, "CpuKernel", "A CPU kernel's machine code, loaded.")
+      .def(py::init([](const Artifact& artifact) { return CpuKernel(artifact); }),
+           py::arg("artifact"));
+  py::class_<HostWindow, std::shared_ptr<HostWindow>>(module, "HostWindow",
+                                                      "Every rank's copy in host memory.")
+      .def_property_readonly("copies", [](const HostWindow& self) {
+        return std::vector<std::uint64_t>(self.addresses(), self.addresses() + self.world_size());
+      });
+  py::class_<VirtualWorld, std::shared_ptr<VirtualWorld>>(
+      module, "VirtualWorld", "Any number of ranks in this process, on the CPU.")
+      .def(py::init<int, int, std::uint64_t>(), py::arg("world_size"), py::arg("lsa_size"),
+           py::arg("seed"))
+      .def_property("resident_limit", &VirtualWorld::resident_limit,
+                    &VirtualWorld::set_resident_limit)
+      .def("make_window", &VirtualWorld::make_window, py::arg("num_bytes"))
+      .def("launch", &launch, py::arg("launches"),
+           "One (kernel, (x, y, z), slots) per rank, or None for a rank that launches nothing.");
+}
+
+}  // namespace tilewire::bindings
+
+#else
+
+namespace tilewire::bindings {
+
+void bind_virtual_world(pybind11::module_& module) { module.attr("has_cpu_target") = false; }
+
+}  // namespace tilewire::bindings
+
+#endif

@@ -1,0 +1,122 @@
+"""Ranks of `tw.spawn` that fail, leave, or do different things."""
+
+import numpy as np
+import pytest
+import tilewire as tw
+
+
+@tw.kernel
+def meet(y: tw.Tensor["N"]):
+    tw.barrier()
+    tw.store(y[0], 1.0)
+
+
+@tw.kernel
+def meet_twice(y: tw.Tensor["N"]):
+    tw.barrier()
+    tw.barrier()
+    tw.store(y[0], 1.0)
+
+
+def buffer():
+    return np.zeros(1, np.float32)
+
+
+def test_exception_in_one_rank_ends_the_others():
+    ended = []
+
+    def main(comm):
+        if comm.rank == 2:
+            raise ValueError("the data is bad")
+        comm.barrier()
+        ended.append(comm.rank)
+
+    with pytest.raises(ValueError, match="the data is bad") as caught:
+        tw.spawn(main, world="4")
+    assert ended == []
+    if hasattr(caught.value, "__notes__"):
+        assert caught.value.__notes__ == ["raised in rank 2 of the virtual world"]
+
+
+def test_rank_that_never_launches():
+    def main(comm):
+        if comm.rank != 1:
+            meet[2](buffer())
+
+    with pytest.raises(tw.HangError) as caught:
+        tw.spawn(main, world="3")
+    message = str(caught.value)
+    assert "rank 1" in message and "test_spawn.py" in message and "barrier" in message
+
+
+def test_rank_that_never_comes_to_a_collective_call():
+    def main(comm):
+        if comm.rank != 1:
+            comm.barrier()
+
+    with pytest.raises(tw.HangError) as caught:
+        tw.spawn(main, world="2")
+    assert str(caught.value) == (
+        "rank 0 waits in comm.barrier() for rank 1, which returned without calling it"
+    )
+
+
+def test_ranks_at_different_calls():
+    def main(comm):
+        if comm.rank == 0:
+            comm.barrier()
+        else:
+            comm.window(4, tw.f32)
+
+    with pytest.raises(tw.HangError) as caught:
+        tw.spawn(main, world="2")
+    assert str(caught.value) == (
+        "ranks meet at different calls: rank 0 is in comm.barrier(), rank 1 in "
+        "comm.window(4, tw.f32)"
+    )
+
+
+def test_windows_whose_shapes_differ():
+    def main(comm):
+        comm.window(4 + comm.rank, tw.f32)
+
+    with pytest.raises(tw.HangError, match=r"rank 0 is in comm.window\(4, tw.f32\), rank 1 in"):
+        tw.spawn(main, world="2")
+
+
+def test_ranks_that_launch_different_kernels():
+    def main(comm):
+        (meet if comm.rank == 0 else meet_twice)[1](buffer())
+
+    with pytest.raises(tw.HangError) as caught:
+        tw.spawn(main, world="2")
+    assert "meet_twice" in str(caught.value) and "meet" in str(caught.value)
+
+
+def test_ranks_that_launch_different_grids():
+    def main(comm):
+        meet[1 + comm.rank](buffer())
+
+    with pytest.raises(tw.HangError) as caught:
+        tw.spawn(main, world="2")
+    assert str(caught.value) == (
+        "ranks launch different things: rank 0 meet[1](), rank 1 meet[2]()"
+    )
+
+
+def test_error_of_a_launch_can_be_caught_in_every_rank():
+    def main(comm):
+        with pytest.raises(tw.UserError):
+            meet[100000](buffer())
+        return "went on"
+
+    assert tw.spawn(main, world="2") == ["went on", "went on"]
+
+
+def test_user_error_in_a_kernel_shows_its_line():
+    @tw.kernel
+    def bad(y: tw.Tensor["N"]):
+        tw.load(y[:])
+
+    with pytest.raises(tw.UserError, match="known only at run time"):
+        tw.spawn(lambda comm: bad[1](buffer()), world="2")
