@@ -131,6 +131,7 @@ struct AccessDescription {
   X(stream_is_capturing, cuStreamIsCapturing, Stream, CaptureStatus*)                              \
   X(stream_capture_info, cuStreamGetCaptureInfo_v2, Stream, CaptureStatus*, std::uint64_t*,        \
     Graph*, const GraphNode**, std::size_t*)                                                       \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, int*)                                \
   X(stream_begin_capture, cuStreamBeginCapture_v2, Stream, int)                                    \
   X(stream_end_capture, cuStreamEndCapture, Stream, Graph*)                                        \
   X(graph_instantiate, cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long)         \

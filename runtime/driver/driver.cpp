@@ -118,6 +118,12 @@ void refuse_capture(cuda::Stream stream, std::string_view what) {
       what));
 }
 
+OutsideCapture::OutsideCapture() {
+  check_cuda(cuda::api().exchange_capture_mode(&mode_), "cuThreadExchangeStreamCaptureMode");
+}
+
+OutsideCapture::~OutsideCapture() { cuda::api().exchange_capture_mode(&mode_); }
+
 OwnedStream::OwnedStream(const Device& device) {
   const ContextGuard guard(device);
   check_cuda(cuda::api().stream_create(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate");

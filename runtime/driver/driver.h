@@ -77,6 +77,19 @@ Capture capture_of(cuda::Stream stream);
 /// can't record; says to do it before the capture.
 void refuse_capture(cuda::Stream stream, std::string_view what);
 
+/// For a scope, this thread may do on other streams what is forbidden while it captures one (load
+/// modules, wait): such work is done at once and is not part of the graph.
+class OutsideCapture {
+ public:
+  OutsideCapture();
+  ~OutsideCapture();
+  OutsideCapture(const OutsideCapture&) = delete;
+  OutsideCapture& operator=(const OutsideCapture&) = delete;
+
+ private:
+  int mode_ = cuda::kCaptureModeRelaxed;  ///< the thread's own, meanwhile
+};
+
 /// Owns a stream that doesn't synchronise with the legacy stream.
 class OwnedStream {
  public:

@@ -89,6 +89,7 @@ void GpuKernel::UnloadModule::operator()(cuda::Module module) const {
 void GpuKernel::load() {
   api_ = &cuda::api();
   const ContextGuard guard(device_);
+  const OutsideCapture outside;
   cuda::Module module = nullptr;
   check_cuda(api_->module_load(&module, artifact_->binary.data()), "cuModuleLoadData");
   module_.reset(module);

@@ -15,8 +15,6 @@ namespace tilewire {
 namespace {
 
 constexpr std::size_t kWindowGranularity = 4096;
-/// At least `sizeof(ncclDevCommRequirements)`.
-constexpr std::size_t kRequirementsBytes = 256;
 
 /// Fits `text` into a field of facts, cut off where it is too long.
 template <std::size_t kSize>
@@ -118,10 +116,8 @@ void Communicator::agree_on_facts() {
 }
 
 void Communicator::make_device_comm() {
-  // Requirements of zeros ask for nothing: lanes and windows are tilewire's own. That holds for
-  // NCCL 2.28, the one version that nccl::require_known_version lets through; its struct has 56
-  // bytes, later ones begin with their size.
-  const std::vector<std::byte> requirements(kRequirementsBytes);
+  // As NCCL's initialiser leaves them they ask for nothing: lanes and windows are tilewire's own.
+  const std::string& requirements = device_layout().requirements;
   std::vector<std::byte> bytes(device_comm_bytes());
   nccl::check(nccl::api().dev_comm_create(comm_, requirements.data(), bytes.data()),
               "ncclDevCommCreate", comm_);

@@ -26,6 +26,7 @@ HostExchange::~HostExchange() {
 
 void HostExchange::gather(std::string_view what) {
   const ContextGuard guard(device_);
+  const OutsideCapture outside;
   const cuda::Api& api = cuda::api();
   const cuda::DevicePointer own = buffer_->address();
   const cuda::DevicePointer all = own + kMaxRecord;

@@ -65,23 +65,28 @@ void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
 }
 
 void Lane::order_after_last(cuda::Stream stream) {
+  const ContextGuard guard(device_);  // the legacy stream means the current context's
   const Capture capture = capture_of(stream);
   if (capture.active) {
-    if (capture.id == capture_id_ && stream != capture_stream_) chain(capture_stream_, stream);
+    if (capture.id == capture_id_ && stream != capture_stream_) {
+      event_.chain(capture_stream_, stream);
+    }
     capture_id_ = capture.id;
     capture_stream_ = stream;
     settled_stream_ = no_stream();
     return;
   }
-  if (has_eager_ && stream != eager_stream_) chain(eager_stream_, stream);
+  if (has_eager_ && stream != eager_stream_) {
+    if (capture_of(eager_stream_).active) {
+      throw UserError(
+          "this launch must wait for the lane's last one, whose stream is being captured into a "
+          "CUDA graph now: launch before the capture begins or after it ends");
+    }
+    event_.chain(eager_stream_, stream);
+  }
   has_eager_ = true;
   eager_stream_ = stream;
   settled_stream_ = stream;
-}
-
-void Lane::chain(cuda::Stream from, cuda::Stream to) {
-  const ContextGuard guard(device_);
-  event_.chain(from, to);
 }
 
 void Lane::check() const {

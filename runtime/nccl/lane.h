@@ -60,7 +60,6 @@ class Lane {
  private:
   std::uint32_t stop_word() const;
   void order_after_last(cuda::Stream stream);
-  void chain(cuda::Stream from, cuda::Stream to);
   [[noreturn]] void raise_stopped() const;
 
   const Device& device_;

@@ -23,6 +23,7 @@ void GpuWorld::require_open(std::string_view what) const {
 
 std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream stream) {
   require_open("comm.window");
+  const ContextGuard guard(device_);
   if (num_bytes == 0) throw UserError("comm.window: a window must have at least one element");
   refuse_capture(stream, "making a window (comm.window)");
   agree_on_window("comm.window: the window's size in bytes", num_bytes);

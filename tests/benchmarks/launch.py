@@ -7,6 +7,7 @@ that the GPU keeps up with; interleaved, medians. Needs a C compiler for the raw
 """
 
 import ctypes
+import json
 import statistics
 import subprocess
 import sys
@@ -61,7 +62,7 @@ class RawLaunch:
         self.parameters = (ctypes.c_void_p * len(arguments))(
             *(ctypes.addressof(each) for each in arguments)
         )
-        threads = artifact.launch.num_threads
+        threads = artifact.num_threads
         self.config = LaunchConfig((1, 1, 1), (threads, 1, 1), 0, None, None, 0)
         self.loop = _compiled_loop()
 
@@ -99,9 +100,9 @@ def slots(artifact, x: torch.Tensor) -> list:
     """The kernel's arguments as C values: no rows, any addresses."""
     kinds = {"scalar": ctypes.c_float, "tensor": ctypes.c_void_p}
     values = []
-    for kind in artifact.argument_kinds:
-        value = kinds.get(kind, ctypes.c_int64)()
-        if kind == "tensor":
+    for slot in json.loads(artifact.to_json())["arguments"]:
+        value = kinds.get(slot["kind"], ctypes.c_int64)()
+        if slot["kind"] == "tensor":
             value.value = x.data_ptr()
         values.append(value)
     return values

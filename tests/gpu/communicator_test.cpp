@@ -57,6 +57,23 @@ TEST_CASE("a window can't be made inside a capture") {
   world->close();
 }
 
+TEST_CASE("kernels can be loaded and agreed on while a stream is captured") {
+  TILEWIRE_NEEDS_GPU();
+  const auto world = world_of_one();
+  const OwnedStream stream(world->device());
+  const test::NormCase what{.dtype = DType::kF32, .rows = 5, .columns = 700};
+  test::NormRun run(world, what);
+  check_cuda(cuda::api().stream_begin_capture(stream.get(), 0), "cuStreamBeginCapture");
+  const auto artifact = std::make_shared<Artifact>(run.kernel().artifact());
+  CHECK_NOTHROW(GpuKernel(world->device(), artifact, world->device_comm_bytes()));
+  CHECK(world->agree_minimum("a grid", 1, 5) == 5);
+  run.launch(stream.get());
+  cuda::Graph graph = nullptr;
+  check_cuda(cuda::api().stream_end_capture(stream.get(), &graph), "cuStreamEndCapture");
+  cuda::api().graph_destroy(graph);
+  world->close();
+}
+
 TEST_CASE("a window's address is the one that NCCL's struct says") {
   TILEWIRE_NEEDS_GPU();
   const auto world = world_of_one();

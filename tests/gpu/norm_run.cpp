@@ -7,45 +7,13 @@
 #include <limits>
 #include <utility>
 
-#include "compiler/frontend/builder.h"
 #include "compiler/jit/compile.h"
+#include "tests/norm_program.h"
 
 namespace tilewire::test {
 namespace {
 
 constexpr double kEpsilon = 1e-6;
-
-Program norm_program(NormCase what, const Target& target) {
-  Builder b("allreduce_rmsnorm", "norm.cpp", target);
-  b.set_location(10, 1);
-  const Dimension rows{.size = kDynamic, .name = "T"};
-  const Dimension columns{.size = what.columns, .name = {}};
-  Value* x = b.window("x", what.dtype, {rows, columns});
-  Value* gain = b.tensor("gain", what.dtype, {columns});
-  Value* y = b.tensor("y", what.dtype, {rows, columns});
-  Value* epsilon = b.scalar("eps", DType::kF32);
-  b.set_location(12, 5);
-  b.barrier();
-  b.for_persistent(b.dimension("T"), {}, [&](Value* row, const Values&) -> std::vector<Operand> {
-    b.set_location(14, 9);
-    const Values sum =
-        b.for_ranks({b.zeros({what.columns}, DType::kF32)},
-                    [&](Value* rank, const Values& carried) -> std::vector<Operand> {
-                      Value* part = b.load(b.slice(b.at(x, rank), {Index::at(row), Index::all()}));
-                      return {b.binary("add", carried[0], part)};
-                    });
-    Value* square = b.reduce("sum", b.binary("mul", sum[0], sum[0]));
-    Value* mean = b.binary("div", square, static_cast<double>(what.columns));
-    Value* scale = b.unary("rsqrt", b.binary("add", mean, epsilon));
-    Value* weight = b.load(b.slice(gain, {Index::all()}));
-    b.store(b.slice(y, {Index::at(row), Index::all()}),
-            b.binary("mul", b.binary("mul", sum[0], scale), weight));
-    return {};
-  });
-  b.set_location(20, 5);
-  b.barrier();
-  return b.finish();
-}
 
 /// The bits of `value` rounded to `dtype`, and what they stand for.
 std::pair<std::uint32_t, double> round_to(DType dtype, double value) {
@@ -111,8 +79,8 @@ double relative_bound(DType dtype) {
 
 NormRun::NormRun(std::shared_ptr<GpuWorld> world, NormCase what)
     : world_(std::move(world)), case_(what) {
-  auto artifact =
-      std::make_shared<Artifact>(compile(norm_program(what, world_->target()), world_->target()));
+  auto artifact = std::make_shared<Artifact>(
+      compile(norm_program(what.dtype, what.columns, world_->target()), world_->target()));
   const Device& device = world_->device();
   kernel_ = std::make_unique<GpuKernel>(device, std::move(artifact), world_->device_comm_bytes());
   const auto size = static_cast<std::size_t>(num_bytes(what.dtype));

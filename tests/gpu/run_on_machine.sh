@@ -14,6 +14,10 @@ GPU_TESTS=${GPU_TESTS:-build/dev/tests/gpu_tests}
 mkdir -p "$OUT"
 export PYTHONPATH="$PWD/tests/support${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONUNBUFFERED=1 CUDA_DEVICE_MAX_CONNECTIONS=32
+# The C++ tests find NVRTC and NCCL where Python has them.
+TILEWIRE_SITE_PACKAGES=${TILEWIRE_SITE_PACKAGES:-$("$PYTHON" -c \
+  'import site, sys; print(":".join([*site.getsitepackages(), *filter(None, sys.path)]))')}
+export TILEWIRE_SITE_PACKAGES
 # NVLink multicast stays off: nothing here needs it.
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
 # A wait that nothing meets ends soon.

@@ -92,6 +92,8 @@ TEST_CASE("the function pointers take what cuda.h's functions take") {
   CHECK(arity(api.fill_bytes, static_cast<decltype(&cuMemsetD8Async)>(nullptr)) == 4);
   CHECK(arity(api.stream_begin_capture, static_cast<decltype(&cuStreamBeginCapture)>(nullptr)) ==
         2);
+  CHECK(arity(api.exchange_capture_mode,
+              static_cast<decltype(&cuThreadExchangeStreamCaptureMode)>(nullptr)) == 1);
   CHECK(arity(api.graph_instantiate, static_cast<decltype(&cuGraphInstantiate)>(nullptr)) == 3);
   CHECK(arity(api.event_elapsed, static_cast<decltype(&cuEventElapsedTime)>(nullptr)) == 3);
 }
