@@ -53,7 +53,7 @@ class Communicator:
         raise NotImplementedError
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
         """Compiles where needed and launches; `bound` maps parameters to arguments."""
         raise NotImplementedError

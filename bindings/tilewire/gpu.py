@@ -9,7 +9,7 @@ from tilewire import _tilewire
 from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import UserError
-from tilewire.launch import Call, stream_handle
+from tilewire.launch import Call
 from tilewire.types import as_dtype
 from tilewire.virtual import VirtualCommunicator
 from tilewire.window import Window, check_shape, make_window, num_bytes
@@ -46,7 +46,7 @@ class _GpuLauncher(Communicator):
         return self._load(kernel.compile(self.target, call.specialisation, call.facts)), 0
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
         size = one_dimension(kernel, grid)
         call = Call(kernel, bound)
@@ -54,7 +54,7 @@ class _GpuLauncher(Communicator):
         if size is not None:
             loaded.check_grid(size, limit)
         target = _tilewire.LaunchTarget(self._world, loaded, limit)
-        target.launch(size, call.values, stream_handle(stream))
+        target.launch(size, call.values, stream)
         launcher.add(target, dict(call.specialisation.constants))
 
 
@@ -212,7 +212,9 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         self._world.close()
         forget(self)
 
-    def launch_calls(self, kernel: Kernel, grid: Grid, stream: Any, calls: list[Call]) -> None:
+    def launch_calls(
+        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call]
+    ) -> None:
         facts = calls[0].facts if all(each.facts == calls[0].facts for each in calls) else None
         compiled = kernel.compile(self.target, calls[0].specialisation, facts)
         if compiled.loaded is None:
@@ -225,7 +227,7 @@ class VirtualGpuCommunicator(VirtualCommunicator):
             compiled.loaded,
             one_dimension(kernel, grid),
             values,
-            stream_handle(stream),
+            stream,
         )
 
     def _values_of(self, call: Call, rank: int) -> list[Any]:

@@ -76,7 +76,7 @@ class Kernel:
         """`kernel.on(stream=s)[grid](…)`: another stream than the framework's current one."""
         return KernelOn(self, lane, stream)
 
-    def _launcher(self, grid: Any, stream: Any) -> Any:
+    def _launcher(self, grid: Any, stream: int | None) -> Any:
         """Serves calls like the ones before from C++ alone, and gives all others to `launch`."""
         grid = check_grid(grid)
         key = grid if stream is None else ("stream", grid, stream)
@@ -135,8 +135,10 @@ class KernelOn:
     def __init__(self, kernel: Kernel, lane: int | None, stream: Any) -> None:
         if lane not in (None, 0):
             raise UserError(f"there is only lane 0, found {lane!r}")
+        from tilewire.launch import stream_handle
+
         self.kernel = kernel
-        self.stream = stream
+        self.stream = stream_handle(stream)
 
     def __getitem__(self, grid: Any) -> Any:
         return self.kernel._launcher(grid, self.stream)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
 
 
-def make_launcher(kernel: Kernel, grid: Grid, stream: Any) -> Any:
+def make_launcher(kernel: Kernel, grid: Grid, stream: int | None) -> Any:
     """The C++ launcher of `kernel[grid]`; what it can't serve comes to `launch`."""
 
     def fallback(*args: Any, **kwargs: Any) -> None:
@@ -32,7 +32,7 @@ def make_launcher(kernel: Kernel, grid: Grid, stream: Any) -> Any:
         fallback,
         parameters,
         grid=grid if isinstance(grid, int) else None,
-        stream=stream_handle(stream),
+        stream=stream,
     )
     return launcher
 
@@ -51,7 +51,7 @@ def stream_handle(stream: Any) -> int | None:
 def launch(
     kernel: Kernel,
     grid: Grid,
-    stream: Any,
+    stream: int | None,
     launcher: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -85,7 +85,7 @@ def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
 
 
 def launch_alone(
-    kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+    kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
 ) -> None:
     """Launches outside of any communicator, on the device where the arrays lie."""
     _alone(kernel, bound).launch(kernel, grid, stream, bound, launcher)

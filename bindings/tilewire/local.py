@@ -38,7 +38,7 @@ class LocalHost(Communicator):
         pass
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
         if stream is not None:
             raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")

@@ -102,7 +102,7 @@ class RankCommunicator(Communicator):
             raise UserError("this communicator is closed")
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
         self._require_open()
         if stream is not None:

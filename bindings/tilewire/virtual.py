@@ -129,7 +129,7 @@ class VirtualCommunicator(Communicator):
         forget(self)
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: Any, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
         if not any(isinstance(value, list | Window) for value in bound.values()):
             from tilewire.launch import launch_alone
@@ -145,7 +145,9 @@ class VirtualCommunicator(Communicator):
                 )
         self.launch_calls(kernel, grid, stream, calls)
 
-    def launch_calls(self, kernel: Kernel, grid: Grid, stream: Any, calls: list[Call]) -> None:
+    def launch_calls(
+        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call]
+    ) -> None:
         """Launches on every rank with its arguments, whose specialisation is the same."""
         if stream is not None:
             raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")

@@ -98,6 +98,18 @@ def world_size(call: Call, team: Any = "world") -> int:
 
 
 @builtin
+def is_lsa(call: Call, r: Any) -> bool:
+    """Whether loads and stores reach rank `r`'s memory; known at compile time where all do."""
+    if call.builder.lsa_size() != call.builder.world_size():
+        call.fail(
+            "ranks that loads and stores don't reach can't be told apart yet: use team=tw.lsa"
+        )
+    if isinstance(r, int) and not 0 <= r < call.builder.world_size():
+        call.fail(f"there is no rank {r} in a world of {call.builder.world_size()}")
+    return True
+
+
+@builtin
 def barrier(
     call: Call, *, team: Any = "world", scope: Any = "instance", order: Any = "acq_rel"
 ) -> None:

@@ -24,6 +24,8 @@ class Subscripts(Visitor):
         return self.fold(node, lambda: base[index])  # type: ignore[attr-defined]
 
     def static_index(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Tuple):
+            return tuple(self.static_index(each) for each in node.elts)
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
             return slice(*(None if part is None else self.evaluate(part) for part in parts))  # type: ignore[attr-defined]
@@ -46,15 +48,15 @@ class Subscripts(Visitor):
                 upper = self.extent(item, view, axis)
             else:
                 upper = self.index_operand(item.upper)
-            return Index.range(lower, upper)
+            return self.checked(item, Index.range, lower, upper)
         value = self.evaluate(item)  # type: ignore[attr-defined]
         if isinstance(value, DynamicSlice):
-            return Index.ds(value.start, value.size)
+            return self.checked(item, Index.ds, value.start, value.size)
         if value is None:
             self.fail(item, "None adds a dimension to tiles, not to views: load it first")
         if not self.is_index(value):
             self.fail(item, f"{describe(value)} can't index a view: use an integer, `:` or tw.ds")
-        return Index.at(value)
+        return self.checked(item, Index.at, value)
 
     def index_operand(self, node: ast.expr) -> Any:
         value = self.evaluate(node)  # type: ignore[attr-defined]

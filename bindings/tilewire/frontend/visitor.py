@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tilewire._tilewire import Builder, Target, Value
@@ -41,8 +42,12 @@ class Visitor:
         error too.
         """
         self.builder.set_location(self.source.line(node), self.source.column(node))
+        return self.checked(node, getattr(self.builder, method), *args)
+
+    def checked(self, node: ast.AST, function: Callable[..., Any], *args: Any) -> Any:
+        """Calls into C++ for `node`; what it refuses is the user's error at `node`."""
         try:
-            return getattr(self.builder, method)(*args)
+            return function(*args)
         except TypeError:
             found = ", ".join(describe(each) for each in args)
             self.fail(node, f"`{ast.unparse(node)}` can't be computed from {found}")

@@ -1,0 +1,73 @@
+"""How rank 0's bytes reach the other ranks before there is a communicator."""
+
+import socket
+import threading
+
+import pytest
+import tilewire as tw
+from tilewire import exchange
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run_ranks(size, port, made=b"x" * 128):
+    results, errors = {}, []
+
+    def run(rank):
+        try:
+            given = made if rank == 0 else None
+            results[rank] = exchange._through_socket(given, rank, size, "127.0.0.1", port)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in reversed(range(size))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return results, errors
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_every_rank_gets_the_bytes(size):
+    results, errors = run_ranks(size, free_port())
+    assert errors == []
+    assert results == dict.fromkeys(range(size), b"x" * 128)
+
+
+def test_strangers_are_ignored():
+    port = free_port()
+
+    def disturb():
+        for _ in range(50):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                return
+            except OSError:
+                threading.Event().wait(0.02)
+
+    stranger = threading.Thread(target=disturb)
+    stranger.start()
+    results, errors = run_ranks(2, port)
+    stranger.join()
+    assert errors == [] and results[1] == b"x" * 128
+
+
+def test_missing_rank_is_named(monkeypatch):
+    monkeypatch.setattr(exchange, "_TIMEOUT_S", 0.2)
+    with pytest.raises(tw.BackendError, match=r"rank 0 waited 0 s on port \d+ for ranks \[1, 2\]"):
+        exchange._through_socket(b"x", 0, 3, "127.0.0.1", free_port())
+
+
+def test_missing_rank_0_is_named(monkeypatch):
+    monkeypatch.setattr(exchange, "_TIMEOUT_S", 0.2)
+    with pytest.raises(tw.BackendError, match=r"rank 1 can't reach rank 0 at 127\.0\.0\.1"):
+        exchange._through_socket(None, 1, 2, "127.0.0.1", free_port())
+
+
+def test_world_of_one_needs_nobody():
+    assert exchange.share_bytes(b"id", 0, 1, "", 0) == b"id"

@@ -1,0 +1,233 @@
+"""How launches on GPUs are compiled, agreed and handed to C++, on a machine without a GPU: the
+driver and NCCL are played by objects that remember what they were asked."""
+
+import struct
+from types import SimpleNamespace
+
+import pytest
+import tilewire as tw
+from tilewire import _tilewire, gpu
+from tilewire.window import make_window
+
+ADDRESS = 0x7F0000000000
+
+
+class CudaArray:
+    """Memory that nobody touches."""
+
+    def __init__(self, *shape, typestr="<f4"):
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": typestr,
+            "data": (ADDRESS, False),
+            "version": 3,
+            "strides": None,
+        }
+
+
+class FakeKernel:
+    def __init__(self, device, artifact, device_comm_bytes):
+        self.artifact = artifact
+        self.two_sided = artifact.resources.two_sided
+        self.checked = []
+
+    def check_grid(self, grid, limit):
+        self.checked.append((grid, limit))
+
+
+class FakeWorld:
+    def __init__(self, target="sm_90a:world=2"):
+        self.target = _tilewire.Target(target)
+        self.rank = 1
+        self.device_ordinal = 0
+        self.device_comm_bytes = 0
+        self.address = id(self)
+        self.agreements = []
+        self.freed = []
+        self.is_closed = False
+
+    def grid_limit(self, kernel):
+        return 100
+
+    def agree_minimum(self, what, agreement, value):
+        self.agreements.append((what, agreement, value))
+        return value - 36
+
+    def free(self, memory):
+        self.freed.append(memory)
+
+    def close(self):
+        self.is_closed = True
+
+
+@pytest.fixture
+def targets(monkeypatch):
+    """Every launch target that is made, in order."""
+    made = []
+
+    def launch_target(world, kernel, limit):
+        address = world.address if world is not None else 0
+        made.append(_tilewire.RecordingTarget(kernel.artifact, 0, address, limit))
+        return made[-1]
+
+    class Played:
+        GpuKernel = FakeKernel
+        LaunchTarget = staticmethod(launch_target)
+        current_device = staticmethod(lambda: 0)
+        device_architecture = staticmethod(lambda ordinal: "sm_90a")
+
+        def __getattr__(self, name):
+            return getattr(_tilewire, name)
+
+    monkeypatch.setattr(gpu, "_tilewire", Played())
+    return made
+
+
+@pytest.fixture
+def comm():
+    made = gpu.GpuCommunicator(FakeWorld())
+    yield made
+    made.close()
+
+
+def window_of(comm, *shape):
+    window = make_window(
+        comm,
+        tw.f32,
+        shape,
+        device="cuda",
+        device_index=0,
+        rank=1,
+        copies=[ADDRESS, ADDRESS + 4096],
+        owner=object(),
+        identity=comm._world.address,
+    )
+    window.memory = SimpleNamespace()
+    return window
+
+
+def make_meeting():
+    @tw.kernel
+    def meeting(x: tw.Window["T", "H"], y: tw.Tensor["T", "H"], factor: tw.f32, *, H: tw.const):
+        tw.barrier()
+        for row in tw.persistent(T):
+            tw.store(y[row, :], tw.load(x.at(0)[row, :]) * factor)
+        tw.barrier()
+
+    return meeting
+
+
+def make_scale():
+    @tw.kernel
+    def scale(x: tw.Tensor["N"], y: tw.Tensor["N"], factor: tw.f32, *, B: tw.const = 128):
+        for b in tw.persistent(tw.cdiv(N, B)):
+            tw.store(y[tw.ds(b * B, B)], tw.load(x[tw.ds(b * B, B)]) * factor)
+
+    return scale
+
+
+def test_first_call_compiles_and_agrees_later_ones_are_served_by_cpp(comm, targets):
+    meeting, x = make_meeting(), window_of(comm, 8, 256)
+    for factor in (1.0, 2.0, 3.0):
+        meeting[4](x, CudaArray(8, 256), factor)
+    assert len(targets) == 1 and targets[0].num_launches == 3
+    assert len(comm._world.agreements) == 1
+    assert "the launch of meeting[4]" in comm._world.agreements[0][0]
+    assert targets[0].grid == 4
+
+
+def test_other_rows_need_no_new_code_other_lengths_do(comm, targets):
+    meeting = make_meeting()
+    for shape in ((8, 256), (3, 256), (8, 512)):
+        meeting[2](window_of(comm, *shape), CudaArray(*shape), 1.0)
+    assert [each.num_launches for each in targets] == [2, 1]
+
+
+def test_auto_grid_is_the_least_of_rows_and_what_was_agreed(comm, targets):
+    meeting = make_meeting()
+    meeting[tw.auto](window_of(comm, 1000, 256), CudaArray(1000, 256), 1.0)
+    assert targets[0].grid == 64
+    meeting[tw.auto](window_of(comm, 5, 256), CudaArray(5, 256), 1.0)
+    assert targets[0].grid == 5
+
+
+def test_each_grid_is_agreed_once(comm, targets):
+    meeting, x = make_meeting(), window_of(comm, 8, 256)
+    for grid in (2, 3, 2, 3):
+        meeting[grid](x, CudaArray(8, 256), 1.0)
+    hashes = [agreement for _, agreement, _ in comm._world.agreements]
+    assert len(hashes) == 2 and hashes[0] != hashes[1]
+
+
+def test_agreement_is_the_same_in_every_process_that_runs_this_program(targets):
+    def agreement():
+        comm = gpu.GpuCommunicator(FakeWorld())
+        make_meeting()[2](window_of(comm, 8, 256), CudaArray(8, 256), 1.0)
+        return comm._world.agreements[0][1]
+
+    assert agreement() == agreement()
+
+
+def test_kernels_that_meet_nobody_agree_on_nothing(comm, targets):
+    tw.communicator.set_default(comm)
+    make_scale()[tw.auto](CudaArray(1000), CudaArray(1000), 2.0)
+    assert comm._world.agreements == [] and targets[0].num_launches == 1
+    assert 1 <= targets[0].grid <= 100
+
+
+def test_without_a_communicator(targets):
+    scale = make_scale()
+    for _ in range(2):
+        scale[tw.auto](CudaArray(1000), CudaArray(1000), 2.5)
+    assert targets[0].num_launches == 2
+    assert struct.pack("<f", 2.5) in [targets[0].slot(i)[:4] for i in range(4)]
+
+
+def test_without_a_communicator_nobody_can_be_waited_for(targets):
+    @tw.kernel
+    def wait(y: tw.Tensor["N"]):
+        tw.barrier(team=tw.local, scope="grid")
+        tw.store(y[0], 1.0)
+
+    with pytest.raises(tw.UserError):
+        wait[1](CudaArray(4))
+    assert targets == []
+
+
+def test_streams(comm, targets):
+    meeting, x = make_meeting(), window_of(comm, 8, 256)
+    meeting.on(stream=0x55)[2](x, CudaArray(8, 256), 1.0)
+    assert targets[0].stream == 0x55
+    meeting.on(stream=SimpleNamespace(cuda_stream=0x66))[2](x, CudaArray(8, 256), 1.0)
+    assert targets[-1].stream == 0x66
+    with pytest.raises(tw.UserError, match="is no CUDA stream"):
+        meeting.on(stream="fast")[2](x, CudaArray(8, 256), 1.0)
+
+
+def test_grid_of_two_dimensions(comm, targets):
+    with pytest.raises(tw.UserError, match="on GPUs a grid has one dimension, found"):
+        make_meeting()[2, 2](window_of(comm, 8, 256), CudaArray(8, 256), 1.0)
+
+
+def test_windows_of_two_communicators(comm, targets):
+    @tw.kernel
+    def add(a: tw.Window["N"], b: tw.Window["N"], *, N: tw.const):
+        tw.store(a[:], tw.load(b[:]))
+
+    other = gpu.GpuCommunicator(FakeWorld())
+    with pytest.raises(tw.UserError, match="windows of two communicators"):
+        add[1](window_of(comm, 8), window_of(other, 8))
+
+
+def test_free(comm):
+    x = window_of(comm, 8)
+    comm.free(x)
+    assert comm._world.freed == [x.memory]
+    with pytest.raises(tw.UserError, match="takes a window of this communicator"):
+        gpu.GpuCommunicator(FakeWorld()).free(x)
+
+
+def test_close_forgets_the_default(comm):
+    tw.communicator.set_default(comm)
+    comm.close()
+    assert comm._world.is_closed and tw.communicator.current() is None
