@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tilewire._tilewire import Builder, Dimension, DType, Program, Target
 from tilewire.frontend.signature import Parameter, Signature, Specialisation
-from tilewire.frontend.source import Source
+from tilewire.frontend.source import Source, visible_names
 from tilewire.frontend.statements import Statements
 
 
@@ -22,8 +21,7 @@ def build_program(
     """IR for these dtypes, constants and this target; UserError at the line that is wrong."""
     builder = Builder(function.__name__, source.file, target)
     builder.set_location(source.line(source.function), source.column(source.function))
-    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    visitor = Statements(builder, source, target, names)
+    visitor = Statements(builder, source, target, visible_names(function))
     constants = dict(specialisation.constants)
     for name, value in specialisation.constants:
         builder.constant_parameter(name, value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewire._tilewire import DType
 from tilewire.errors import UserError
-from tilewire.frontend.source import Source
+from tilewire.frontend.source import Source, visible_names
 from tilewire.types import ArrayAnnotation, Constant
 
 ConstantValue = int | float | bool | str | DType | tuple[int, ...]
@@ -203,8 +203,7 @@ def _annotation(
         source.fail(node, f"parameter `{node.arg}` has no annotation: {_ANNOTATIONS}")
     try:
         if isinstance(annotation, str):
-            closure = inspect.getclosurevars(function).nonlocals
-            annotation = eval(annotation, {**function.__globals__, **closure})
+            annotation = eval(annotation, visible_names(function))
     except UserError as error:
         source.fail(node, error.message)
     except Exception as error:

@@ -12,6 +12,17 @@ from typing import Any, NoReturn
 from tilewire.errors import UserError
 
 
+def visible_names(function: Callable[..., Any]) -> dict[str, Any]:
+    """What the function's body sees from outside: its module's names, and those around it."""
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return names
+
+
 @dataclass
 class Source:
     """One function of the user's program."""
@@ -25,8 +36,10 @@ class Source:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Source:
         """Parses `function`; UserError where Python has no source text of it."""
-        file = inspect.getsourcefile(function) or "<unknown>"
+        if not inspect.isfunction(function):
+            raise UserError(f"@tw.kernel takes a plain function (`def`), found {function!r}")
         try:
+            file = inspect.getsourcefile(function) or "<unknown>"
             lines, first_line = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             raise UserError(

@@ -72,6 +72,22 @@ def test_async_function():
     assert refused(f) == "@tw.kernel takes a plain function (`def`); this is an async def"
 
 
+def test_no_function():
+    assert refused(print) == (
+        "@tw.kernel takes a plain function (`def`), found <built-in function print>"
+    )
+
+
+def test_lambda():
+    assert refused(lambda x: x) == "@tw.kernel takes a plain function (`def`); this is no function"
+
+
+def test_function_without_source_text():
+    names = {}
+    exec("def f(): pass", names)
+    assert refused(names["f"]).startswith("@tw.kernel reads the source text of `f`, and Python has")
+
+
 def two(x: tw.Tensor["M", "N"], y: tw.Tensor["N"], eps: tw.f32, *, N: tw.const):
     pass
 
