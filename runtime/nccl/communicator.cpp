@@ -10,6 +10,7 @@
 #include "runtime/nccl/agreement.h"
 #include "runtime/nccl/device_structs.h"
 #include "runtime/nccl/nccl_window.h"
+#include "runtime/nccl/virtual_window.h"
 
 namespace tilewire {
 namespace {
@@ -119,9 +120,14 @@ void Communicator::make_device_comm() {
   // As NCCL's initialiser leaves them they ask for nothing: lanes and windows are tilewire's own.
   const std::string& requirements = device_layout().requirements;
   std::vector<std::byte> bytes(device_comm_bytes());
-  nccl::check(nccl::api().dev_comm_create(comm_, requirements.data(), bytes.data()),
-              "ncclDevCommCreate", comm_);
+  const nccl::Result result = nccl::api().dev_comm_create(comm_, requirements.data(), bytes.data());
+  if (result != nccl::kSuccess && world_size() == 1) {
+    device_comm_ = tilewire::make_device_comm(device_layout(), 0, 1);  // see `allocate`
+    return;
+  }
+  nccl::check(result, "ncclDevCommCreate", comm_);
   device_comm_ = std::move(bytes);
+  has_nccl_device_comm_ = true;
 }
 
 void Communicator::make_lane() {
@@ -158,7 +164,16 @@ std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
     throw BackendError(
         fmt::format("a window of {} bytes: another rank's GPU has no room for it", num_bytes));
   }
-  return NcclWindow::make(device_, comm_, rank_, std::move(*memory), rounded, exchange_->stream());
+  std::unique_ptr<Window> window =
+      NcclWindow::make(device_, comm_, rank_, std::move(*memory), rounded, exchange_->stream());
+  if (window != nullptr) return window;
+  // NCCL needn't serve a world of one: its memory is nobody else's.
+  if (world_size() == 1) return VirtualWindow::make(device_, rounded, 1);
+  throw BackendError(fmt::format(
+      "NCCL {} ({}): ncclCommWindowRegister gave no window: symmetric memory needs CUDA's "
+      "peer-to-peer access between the GPUs, and NCCL_CUMEM_ENABLE and NCCL_WIN_ENABLE not set to "
+      "0. `tilewire doctor` shows the links",
+      nccl::version_to_string(nccl::api().version), nccl::api().path));
 }
 
 void Communicator::agree_on_window(std::string_view what, std::uint64_t value) {
@@ -214,7 +229,7 @@ void Communicator::close() {
   const ContextGuard guard(device_);
   release_memory();
   lane_window_.reset();
-  nccl::api().dev_comm_destroy(comm_, device_comm_.data());
+  if (has_nccl_device_comm_) nccl::api().dev_comm_destroy(comm_, device_comm_.data());
   exchange_.reset();
   if (!owned_) return;
   if (aborted) {

@@ -50,7 +50,8 @@ class Communicator : public GpuWorld {
   nccl::Comm comm_;
   bool owned_;
   std::unique_ptr<HostExchange> exchange_;
-  std::vector<std::byte> device_comm_;  ///< empty until made
+  std::vector<std::byte> device_comm_;
+  bool has_nccl_device_comm_ = false;  ///< `device_comm_` is NCCL's, and must be given back
   std::unique_ptr<Window> lane_window_;
 };
 

@@ -29,8 +29,8 @@ class NcclMemory {
 /// A window over memory that is registered with NCCL.
 class NcclWindow : public Window {
  public:
-  /// Collective. `stream` is used to read what NCCL made. BackendError where NCCL can't make
-  /// symmetric windows on this machine.
+  /// Collective. `stream` is used to read what NCCL made. Null where NCCL makes no symmetric
+  /// windows on this machine.
   static std::unique_ptr<NcclWindow> make(const Device& device, nccl::Comm comm, int rank,
                                           NcclMemory memory, std::size_t num_bytes,
                                           cuda::Stream stream);
