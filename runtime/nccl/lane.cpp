@@ -1,6 +1,7 @@
 #include "runtime/nccl/lane.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "compiler/support/environment.h"
@@ -13,9 +14,6 @@ namespace {
 constexpr std::uint32_t kStopRun = 0;
 constexpr std::uint32_t kStopHung = 1;
 constexpr std::uint32_t kStopAbort = 2;
-
-/// No stream has this handle.
-cuda::Stream no_stream() { return reinterpret_cast<cuda::Stream>(~std::uintptr_t{0}); }
 
 std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
@@ -36,8 +34,7 @@ Lane::Lane(const Device& device, Setup setup)
       setup_(std::move(setup)),
       page_memory_(device, sizeof(device::HangPage)),
       page_(static_cast<device::HangPage*>(page_memory_.host())),
-      event_(device),
-      settled_stream_(no_stream()) {
+      event_(device) {
   const Environment& environment = Environment::get();
   arguments_ = {.window = setup_.window.window,
                 .local = setup_.window.local,
@@ -60,33 +57,21 @@ void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
                   const ArgumentValue* values) {
   if (stop_word() != kStopRun) [[unlikely]]
     raise_stopped();
-  if (stream != settled_stream_) order_after_last(stream);
+  if (!order_.is_settled(stream)) order_after_last(stream);
   kernel.launch(grid, stream, values, context_);
 }
 
 void Lane::order_after_last(cuda::Stream stream) {
   const ContextGuard guard(device_);  // the legacy stream means the current context's
   const Capture capture = capture_of(stream);
-  if (capture.active) {
-    if (capture.id == capture_id_ && stream != capture_stream_) {
-      event_.chain(capture_stream_, stream);
-    }
-    capture_id_ = capture.id;
-    capture_stream_ = stream;
-    settled_stream_ = no_stream();
-    return;
+  const std::optional<cuda::Stream> before = order_.next(stream, capture);
+  if (!before) return;
+  if (!capture.active && capture_of(*before).active) {
+    throw UserError(
+        "this launch must wait for the lane's last one, whose stream is being captured into a "
+        "CUDA graph now: launch before the capture begins or after it ends");
   }
-  if (has_eager_ && stream != eager_stream_) {
-    if (capture_of(eager_stream_).active) {
-      throw UserError(
-          "this launch must wait for the lane's last one, whose stream is being captured into a "
-          "CUDA graph now: launch before the capture begins or after it ends");
-    }
-    event_.chain(eager_stream_, stream);
-  }
-  has_eager_ = true;
-  eager_stream_ = stream;
-  settled_stream_ = stream;
+  event_.chain(*before, stream);
 }
 
 void Lane::check() const {

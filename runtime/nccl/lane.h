@@ -7,6 +7,7 @@
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
 #include "runtime/driver/memory.h"
+#include "runtime/nccl/stream_order.h"
 #include "templates/tilewire/abi.cuh"
 
 namespace tilewire {
@@ -69,13 +70,7 @@ class Lane {
   device::Lane arguments_;
   LaunchContext context_;
   OwnedEvent event_;
-  /// The stream whose launches need no look at captures or other streams: the last launch was
-  /// eager and went there.
-  cuda::Stream settled_stream_;
-  bool has_eager_ = false;
-  cuda::Stream eager_stream_ = nullptr;
-  std::uint64_t capture_id_ = 0;
-  cuda::Stream capture_stream_ = nullptr;
+  StreamOrder order_;
 };
 
 }  // namespace tilewire
