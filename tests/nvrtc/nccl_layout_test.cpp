@@ -108,7 +108,8 @@ TEST_CASE("NCCL's structs have the host compiler's layout, slim and full alike",
       "sizeof(ncclDevCommRequirements)",
       "sizeof(ncclTeam)",
   };
-  const auto host = ask_host_compiler(*headers, {"nccl.h", "nccl_device.h"}, expressions);
+  const auto host =
+      ask_host_compiler(*headers, {"nccl.h", "nccl_device/impl/comm__types.h"}, expressions);
   check_all(expressions, probe_nccl(*headers, NcclForm::kSlim, expressions), host);
   check_all(expressions, probe_nccl(*headers, NcclForm::kFull, expressions), host);
 
@@ -121,52 +122,75 @@ TEST_CASE("NCCL's structs have the host compiler's layout, slim and full alike",
   CHECK(layout.requirements.size() == host[26]);
 }
 
-TEST_CASE("The network's packed structs have the host compiler's layout", "[nccl]") {
+namespace {
+
+/// Sizes and alignments of those of the types that a header defines.
+std::vector<std::string> sizes_of(const std::string& header,
+                                  const std::vector<std::string>& types) {
+  std::vector<std::string> expressions;
+  for (const std::string& type : types) {
+    if (header.find("struct " + type + " {") == std::string::npos) continue;
+    expressions.push_back("sizeof(struct " + type + ")");
+    expressions.push_back("alignof(struct " + type + ")");
+  }
+  return expressions;
+}
+
+}  // namespace
+
+TEST_CASE("The proxy's packed structs have the host compiler's layout", "[nccl]") {
   TILEWIRE_REQUIRE_NVRTC();
   const auto headers = nccl_headers_or_null();
   if (!headers) return;
-  const std::string proxy = "nccl_device/gin/proxy/gin_proxy_device_host_common.h";
-  const std::string doca = "nccl_device/gin/gdaki/doca_gpunetio/common/doca_gpunetio_verbs_dev.h";
   std::vector<std::string> expressions = {
       "sizeof(ncclGinProxyQword_t)",
       "alignof(ncclGinProxyQword_t)",
       "sizeof(ncclGinProxyQword_t::inlineLow)",
-      "sizeof(ncclGinProxyQword_t::inlineHigh)",
       "sizeof(ncclGinProxyQword_t::completion)",
       "sizeof(ncclGinProxyQword_t::signalVal)",
       offset("ncclGinProxyQword_t", "inlineLow.inlineValLow"),
       offset("ncclGinProxyQword_t", "inlineLow.inlineValLow2"),
-      offset("ncclGinProxyQword_t", "inlineHigh.inlineValHigh"),
-      offset("ncclGinProxyQword_t", "inlineHigh.resv2"),
-      offset("ncclGinProxyQword_t", "completion.counterId"),
-      offset("ncclGinProxyQword_t", "completion.signalId"),
-      offset("ncclGinProxyQword_t", "completion.signalValLow"),
-      offset("ncclGinProxyQword_t", "signalVal.signalValLow2"),
-      offset("ncclGinProxyQword_t", "signalVal.signalValHigh"),
       "sizeof(ncclGinProxyGfd_t)",
       "alignof(ncclGinProxyGfd_t)",
       "sizeof(ncclGinProxyGpuCtx_t)",
       offset("ncclGinProxyGpuCtx_t", "queues"),
       offset("ncclGinProxyGpuCtx_t", "signals"),
   };
-  std::vector<std::string> includes = {proxy};
-  if (fs::exists(headers->folder() / doca)) {
-    includes.push_back(doca);
-    for (const char* type :
-         {"doca_gpu_dev_verbs_wqe", "doca_gpu_dev_verbs_wqe_ctrl_seg",
-          "doca_gpu_dev_verbs_wqe_wait_seg", "doca_gpunetio_ib_mlx5_wqe_data_seg",
-          "doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "doca_gpunetio_ib_mlx5_wqe_raddr_seg",
-          "doca_gpunetio_ib_mlx5_wqe_atomic_seg", "doca_gpu_dev_verbs_cq",
-          "doca_gpu_dev_verbs_qp"}) {
-      expressions.push_back(std::string("sizeof(struct ") + type + ")");
-      expressions.push_back(std::string("alignof(struct ") + type + ")");
+  if (headers->version() < NcclVersion{2, 29, 0}) {  // later ones are bit fields
+    for (const char* field :
+         {"inlineHigh.inlineValHigh", "inlineHigh.resv2", "completion.counterId",
+          "completion.signalId", "completion.signalValLow", "signalVal.signalValLow2",
+          "signalVal.signalValHigh"}) {
+      expressions.push_back(offset("ncclGinProxyQword_t", field));
     }
-    expressions.push_back(offset("doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "dci_stream_channel_id"));
-    expressions.push_back(offset("doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "imm"));
-    expressions.push_back(offset("doca_gpu_dev_verbs_qp", "cq_sq"));
-  } else {
-    WARN("skipped: these headers lack the DOCA ones (" << headers->folder() << ")");
   }
   check_all(expressions, probe_nccl(*headers, NcclForm::kFull, expressions),
-            ask_host_compiler(*headers, includes, expressions));
+            ask_host_compiler(*headers, {"nccl_device/gin/proxy/gin_proxy_device_host_common.h"},
+                              expressions));
+}
+
+TEST_CASE("The network card's queue structs have the host compiler's layout", "[nccl]") {
+  TILEWIRE_REQUIRE_NVRTC();
+  const auto headers = nccl_headers_or_null();
+  if (!headers) return;
+  const std::string folder = "nccl_device/gin/gdaki/doca_gpunetio/common/doca_gpunetio_verbs_";
+  const auto text = read_file(headers->folder() / (folder + "dev.h"));
+  const auto definitions = read_file(headers->folder() / (folder + "def.h"));
+  if (!text || !definitions) {
+    WARN("skipped: these headers lack DOCA's (" << headers->folder() << ")");
+    return;
+  }
+  auto expressions =
+      sizes_of(*text + *definitions,
+               {"doca_gpu_dev_verbs_wqe", "doca_gpu_dev_verbs_wqe_ctrl_seg",
+                "doca_gpu_dev_verbs_wqe_wait_seg", "doca_gpunetio_ib_mlx5_wqe_data_seg",
+                "doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "doca_gpunetio_ib_mlx5_wqe_raddr_seg",
+                "doca_gpunetio_ib_mlx5_wqe_atomic_seg", "doca_gpunetio_ib_mlx5_wqe_wait_seg",
+                "doca_gpu_dev_verbs_cq", "doca_gpu_dev_verbs_qp"});
+  CHECK(expressions.size() >= 14);
+  expressions.push_back(offset("doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "dci_stream_channel_id"));
+  expressions.push_back(offset("doca_gpunetio_ib_mlx5_wqe_ctrl_seg", "imm"));
+  expressions.push_back(offset("doca_gpu_dev_verbs_qp", "cq_sq"));
+  check_all(expressions, probe_nccl(*headers, NcclForm::kFull, expressions),
+            ask_host_compiler(*headers, {folder + "dev.h"}, expressions));
 }
