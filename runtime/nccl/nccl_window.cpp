@@ -32,6 +32,8 @@ std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm co
                                           nccl::kWindowCollectiveSymmetric),
               "ncclCommWindowRegister", comm);
   if (handle == nullptr) return nullptr;
+  // NCCL fills its struct on a stream of its own.
+  check_cuda(cuda::api().context_synchronize(), "cuCtxSynchronize");
   const NcclLayout& layout = device_layout();
   std::vector<std::byte> bytes(layout.window_bytes);
   check_cuda(cuda::api().copy_to_host(bytes.data(), reinterpret_cast<cuda::DevicePointer>(handle),

@@ -74,9 +74,15 @@ two() { # NAME SECONDS COMMAND…: under torchrun, a rank per GPU
 
 step() {
   case $1 in
-    doctor) run doctor 60 "$PYTHON" -m tilewire doctor ;;
+    doctor) run doctor 60 "$PYTHON" -m tilewire.cli doctor ;;
     cpp) cpp cpp 240 ;;
     cpp-hang) TILEWIRE_TIMEOUT=2 TILEWIRE_REPORT_AFTER=0.5 cpp cpp-hang 60 '[.hang]' ;;
+    # It runs one kernel at a time, so ranks that wait for each other would never meet.
+    sanitize) if ! command -v compute-sanitizer >/dev/null; then
+      skip sanitize "no compute-sanitizer"
+    elif [ ! -x "$GPU_TESTS" ]; then skip sanitize "no $GPU_TESTS"; else
+      run sanitize 240 compute-sanitizer --error-exitcode 9 "$GPU_TESTS" \
+        'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;
     example) two example 90 examples/01_allreduce_rmsnorm.py ;;
@@ -93,7 +99,7 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang world-of-one virtual example multi-gpu hang compile-time launch benchmark)
+steps=(doctor cpp cpp-hang sanitize world-of-one virtual example multi-gpu hang compile-time launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo
