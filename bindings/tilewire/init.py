@@ -64,7 +64,7 @@ def _of_process_group(process_group: Any) -> Communicator:
     unique_id = groups.broadcast_bytes(
         process_group, _tilewire.Communicator.new_unique_id() if rank == 0 else None
     )
-    ordinal = _tilewire.current_device()
+    ordinal = groups.current_device()
     return GpuCommunicator(_tilewire.Communicator.create(unique_id, rank, size, ordinal))
 
 

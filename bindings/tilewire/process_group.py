@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewire import _tilewire
 from tilewire.errors import UserError
 
 
@@ -17,6 +16,13 @@ def rank_and_size(process_group: Any) -> tuple[int, int]:
         ) from None
 
 
+def current_device() -> int:
+    """The number of PyTorch's current GPU."""
+    import torch
+
+    return torch.cuda.current_device()
+
+
 def nccl_communicator(process_group: Any) -> int | None:
     """The address of the group's `ncclComm_t`; None where this PyTorch doesn't show it.
 
@@ -27,7 +33,7 @@ def nccl_communicator(process_group: Any) -> int | None:
     import torch
     import torch.distributed
 
-    device = torch.device("cuda", _tilewire.current_device())
+    device = torch.device("cuda", current_device())
     try:
         backend = process_group._get_backend(device)
     except RuntimeError as error:

@@ -49,7 +49,7 @@ def build_program(
 
 
 def _kind(parameter: Parameter) -> str:
-    return parameter.annotation.kind  # type: ignore[union-attr]
+    return parameter.annotation.kind
 
 
 def _dimension(dimension: str | int, constants: dict[str, Any]) -> Dimension:

@@ -16,7 +16,7 @@ from tilewire.types import as_dtype
 
 class Calls(Visitor):
     def evaluate_call(self, node: ast.Call) -> Any:
-        callee = self.evaluate(node.func)  # type: ignore[attr-defined]
+        callee = self.evaluate(node.func)
         args, kwargs = self.arguments(node)
         name = ast.unparse(node.func)
         if isinstance(callee, Method):
@@ -29,7 +29,7 @@ class Calls(Visitor):
             self.fail(node, f"`{name}` is a dtype: convert with `value.to({name})`")
         if folds(callee):
             if is_static(args) and is_static(tuple(kwargs.values())):
-                return self.fold(node, callee, *args, **kwargs)  # type: ignore[attr-defined]
+                return self.fold(node, callee, *args, **kwargs)
             self.fail(
                 node,
                 f"`{name}` takes only what is known at compile time: use the function of `tw` for "
@@ -45,12 +45,12 @@ class Calls(Visitor):
         for each in node.args:
             if isinstance(each, ast.Starred):
                 self.unsupported(each)
-        args = tuple(self.evaluate(each) for each in node.args)  # type: ignore[attr-defined]
+        args = tuple(self.evaluate(each) for each in node.args)
         kwargs = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.fail(keyword.value, "`**` can't be used in a kernel: write the names")
-            kwargs[keyword.arg] = self.evaluate(keyword.value)  # type: ignore[attr-defined]
+            kwargs[keyword.arg] = self.evaluate(keyword.value)
         return args, kwargs
 
     def call_method(

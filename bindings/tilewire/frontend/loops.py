@@ -23,7 +23,7 @@ class Loops(Visitor):
     def run_for(self, node: ast.For) -> None:
         if node.orelse:
             self.fail(node, "`else` of a for loop can't be used in a kernel: remove it")
-        over = self.evaluate(node.iter)  # type: ignore[attr-defined]
+        over = self.evaluate(node.iter)
         if isinstance(over, Unroll):
             self._unroll(node, over)
         elif isinstance(over, LoopRange):
@@ -38,8 +38,8 @@ class Loops(Visitor):
     def _unroll(self, node: ast.For, over: Unroll) -> None:
         self.loop_depth += 1
         for item in over.items:
-            self.assign(node.target, item)  # type: ignore[attr-defined]
-            self.run(node.body)  # type: ignore[attr-defined]
+            self.assign(node.target, item)
+            self.run(node.body)
         self.loop_depth -= 1
 
     def _loop(self, node: ast.For, over: LoopRange) -> None:
@@ -68,7 +68,7 @@ class Loops(Visitor):
                 )
         self._take(carried, initial, list(values))
         self.loop_depth += 1
-        self.run(node.body)  # type: ignore[attr-defined]
+        self.run(node.body)
         self.loop_depth -= 1
         after = [self._carry(node, name, like) for name, like in zip(carried, initial, strict=True)]
         results = self.build(node, "end_for", flatten(tuple(after)))

@@ -77,7 +77,7 @@ class Source:
         """UserError at `node`, with a caret under it."""
         end_line = getattr(node, "end_lineno", None)
         if end_line == getattr(node, "lineno", 0):
-            end_column = self._column(end_line, node.end_col_offset)  # type: ignore[attr-defined]
+            end_column = self._column(end_line, node.end_col_offset)
         else:
             end_column = 0
         raise UserError(message, self.file, self.line(node), self.column(node), end_column)

@@ -12,7 +12,7 @@ from tilewire.frontend.visitor import Visitor
 
 class Subscripts(Visitor):
     def evaluate_subscript(self, node: ast.Subscript) -> Any:
-        base = self.evaluate(node.value)  # type: ignore[attr-defined]
+        base = self.evaluate(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if isinstance(base, Value):
             if base.type.is_view:
@@ -21,15 +21,15 @@ class Subscripts(Visitor):
         index = self.static_index(node.slice)
         if not is_static(index):
             self.fail(node, f"the index into {describe(base)} must be known at compile time")
-        return self.fold(node, lambda: base[index])  # type: ignore[attr-defined]
+        return self.fold(node, lambda: base[index])
 
     def static_index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Tuple):
             return tuple(self.static_index(each) for each in node.elts)
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
-            return slice(*(None if part is None else self.evaluate(part) for part in parts))  # type: ignore[attr-defined]
-        return self.evaluate(node)  # type: ignore[attr-defined]
+            return slice(*(None if part is None else self.evaluate(part) for part in parts))
+        return self.evaluate(node)
 
     def slice_view(self, node: ast.Subscript, view: Value, items: list[ast.expr]) -> Value:
         if len(items) > view.type.rank:
@@ -49,7 +49,7 @@ class Subscripts(Visitor):
             else:
                 upper = self.index_operand(item.upper)
             return self.checked(item, Index.range, lower, upper)
-        value = self.evaluate(item)  # type: ignore[attr-defined]
+        value = self.evaluate(item)
         if isinstance(value, DynamicSlice):
             return self.checked(item, Index.ds, value.start, value.size)
         if value is None:
@@ -59,7 +59,7 @@ class Subscripts(Visitor):
         return self.checked(item, Index.at, value)
 
     def index_operand(self, node: ast.expr) -> Any:
-        value = self.evaluate(node)  # type: ignore[attr-defined]
+        value = self.evaluate(node)
         if not self.is_index(value):
             self.fail(node, f"a bound of a slice must be an integer, found {describe(value)}")
         return value
@@ -80,7 +80,7 @@ class Subscripts(Visitor):
             self.fail(node, f"{describe(tile)} has no elements to index")
         if any(isinstance(item, ast.Slice) or _is_none(item) for item in items):
             return self.add_dimensions(node, tile, items)
-        values = [self.evaluate(item) for item in items]  # type: ignore[attr-defined]
+        values = [self.evaluate(item) for item in items]
         for item, value in zip(items, values, strict=True):
             if not is_operand(value) or not self.is_index(value):
                 self.fail(item, f"{describe(value)} can't index a tile: use an integer")

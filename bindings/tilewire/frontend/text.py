@@ -32,7 +32,7 @@ def parse_arguments(signature: Signature, texts: Mapping[str, str]) -> dict[str,
             parsed[parameter.name] = _array(signature, parameter, text)
         elif text is not None and parameter.is_constant:
             parsed[parameter.name] = _constant(text)
-        elif text is not None and text != parameter.annotation.name:  # type: ignore[union-attr]
+        elif text is not None and text != parameter.annotation.name:
             raise UserError(
                 f"{signature.name}: scalar `{parameter.name}` is annotated {parameter.annotation}, "
                 f"found {text!r}"

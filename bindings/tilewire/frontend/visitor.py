@@ -28,6 +28,24 @@ class Visitor:
         self.loop_depth = 0
         self.returned = False  # the statements that follow can't be reached
 
+    # What the parts (expressions, statements, …) call of each other.
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The Python value or IR value of an expression."""
+        raise NotImplementedError
+
+    def run(self, statements: list[ast.stmt]) -> None:
+        """Walks a block."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Binds the names of an assignment's or loop's target."""
+        raise NotImplementedError
+
+    def fold(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Computes with Python what Python knows."""
+        raise NotImplementedError
+
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         self.source.fail(node, message)
 
