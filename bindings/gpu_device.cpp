@@ -13,6 +13,16 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
+bool takes_world(const GpuKernel& kernel) {
+  for (const ArgumentSlot& slot : kernel.artifact().arguments) {
+    if (slot.kind == ArgumentSlot::Kind::kWindow || slot.kind == ArgumentSlot::Kind::kDeviceComm ||
+        slot.kind == ArgumentSlot::Kind::kLane) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void bind_kernel(py::module_& module) {
   py::class_<GpuKernel, std::shared_ptr<GpuKernel>>(module, "GpuKernel",
                                                     "A kernel loaded on one GPU.")
@@ -24,6 +34,8 @@ void bind_kernel(py::module_& module) {
            py::arg("device_ordinal"), py::arg("artifact"), py::arg("device_comm_bytes"))
       .def_property_readonly(
           "two_sided", [](const GpuKernel& self) { return self.artifact().resources.two_sided; })
+      .def_property_readonly("takes_world", &takes_world,
+                             "Whether it needs a communicator: its lane, its windows, its rank.")
       .def_property_readonly("max_coresident_grid", &GpuKernel::max_coresident_grid)
       .def("check_grid", &GpuKernel::check_grid, py::arg("grid"), py::arg("limit") = 0);
 }

@@ -86,11 +86,11 @@ def run_on_gpu(comm, T, H):
 
 
 def worst_error(y, expected):
-    """The largest error in units of the bound, and the largest relative one."""
-    error = np.abs(y - expected)
-    relative = error / np.maximum(np.abs(expected), ABSOLUTE_BOUND)
+    """The largest error in units of the bound, and the largest relative one; inf for NaN."""
+    error = np.nan_to_num(np.abs(y - expected), nan=np.inf)
     in_bounds = error / (RELATIVE_BOUND * np.abs(expected) + ABSOLUTE_BOUND)
-    return float(np.nan_to_num(in_bounds, nan=np.inf).max()), float(relative.max())
+    relative = error / np.maximum(np.abs(expected), ABSOLUTE_BOUND)
+    return float(in_bounds.max(initial=0)), float(relative.max(initial=0))
 
 
 def show_compilation(comm, H):
@@ -131,11 +131,17 @@ def main(comm, T, H):
     return fraction <= 1
 
 
+def shape(text):
+    """`64,8192` as (64, 8192)."""
+    T, H = (int(part) for part in text.split(","))
+    return T, H
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--world", default="8", help="number of virtual ranks")
-    parser.add_argument("--shape", default="64,8192", help="T,H: rows and their length")
+    parser.add_argument("--shape", default=(64, 8192), type=shape, help="T,H: rows and length")
     arguments = parser.parse_args()
-    T, H = (int(part) for part in arguments.shape.split(","))
+    T, H = arguments.shape
     good = tw.spawn(lambda comm: main(comm, T, H), world=arguments.world)
     sys.exit(0 if all(good) else 1)

@@ -53,7 +53,9 @@ class _GpuLauncher(Communicator):
         loaded, limit = self._choose(kernel, grid, call)
         if size is not None:
             loaded.check_grid(size, limit)
-        target = _tilewire.LaunchTarget(self._world, loaded, limit)
+        # A kernel that meets nobody serves launches after this communicator is closed as well.
+        world = self._world if loaded.takes_world else None
+        target = _tilewire.LaunchTarget(world, loaded, limit)
         target.launch(size, call.values, stream)
         launcher.add(target, dict(call.specialisation.constants))
 

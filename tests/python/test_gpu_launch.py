@@ -28,7 +28,7 @@ class CudaArray:
 class FakeKernel:
     def __init__(self, device, artifact, device_comm_bytes):
         self.artifact = artifact
-        self.two_sided = artifact.resources.two_sided
+        self.two_sided = self.takes_world = artifact.resources.two_sided
         self.checked = []
 
     def check_grid(self, grid, limit):
@@ -173,6 +173,15 @@ def test_kernels_that_meet_nobody_agree_on_nothing(comm, targets):
     make_scale()[tw.auto](CudaArray(1000), CudaArray(1000), 2.0)
     assert comm._world.agreements == [] and targets[0].num_launches == 1
     assert 1 <= targets[0].grid <= 100
+
+
+def test_kernels_that_meet_nobody_outlive_the_communicator(comm, targets):
+    scale = make_scale()
+    tw.communicator.set_default(comm)
+    scale[4](CudaArray(1000), CudaArray(1000), 2.0)
+    comm.close()
+    scale[4](CudaArray(1000), CudaArray(1000), 2.0)
+    assert len(targets) == 1 and targets[0].num_launches == 2
 
 
 def test_without_a_communicator(targets):
