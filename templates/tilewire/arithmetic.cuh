@@ -54,7 +54,7 @@ struct FloorDivide {
       if (T(-1) < T(0) && b == T(-1)) return wrap<T>(uint64_t(0) - uint64_t(a));
       const T quotient = static_cast<T>(a / b);
       return static_cast<T>(a % b) != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1)
-                                                               : quotient;
+                                                              : quotient;
     } else {
       if (b == 0) return a / b;
       // As CPython: exact with the remainder taken off first.

@@ -1,7 +1,7 @@
 // The `cast` op, on scalars and tiles.
 #pragma once
 
-#include "tilewire/convert.cuh"
+#include "tilewire/operators.cuh"
 
 namespace tilewire::device {
 
@@ -23,9 +23,6 @@ TILEWIRE_DEVICE float to_odd_float(unsigned long long value) {
   return float_of_bits(bits_of_float(truncated) | (is_cut ? 1u : 0u));
 }
 
-template <typename T>
-inline constexpr bool kIsFloat32 = kKind<T> == Kind::kFloat && sizeof(T) == 4;
-
 /// Towards zero, saturating; NaN gives 0.
 template <typename To, typename Float>
 TILEWIRE_DEVICE To to_integer(Float value) {
@@ -40,51 +37,45 @@ TILEWIRE_DEVICE To to_integer(Float value) {
   return static_cast<To>(value);
 }
 
-/// A wide value as a narrow float.
-template <typename To, typename Value>
-TILEWIRE_DEVICE To to_narrow_float(Value value) {
+/// A float that rounds to any narrow float as the wide value itself does.
+template <typename Value>
+TILEWIRE_DEVICE float to_roundable_float(Value value) {
   if constexpr (kKind<Value> == Kind::kFloat && sizeof(Value) == 8) {
-    return Narrow<To>::of(to_odd_float(value));
+    return to_odd_float(value);
   } else if constexpr (kKind<Value> != Kind::kInteger || sizeof(Value) < 4) {
-    return Narrow<To>::of(static_cast<float>(value));
+    return static_cast<float>(value);
   } else if constexpr (Value(-1) < Value(0)) {
-    return Narrow<To>::of(to_odd_float(static_cast<long long>(value)));
+    return to_odd_float(static_cast<long long>(value));
   } else {
-    return Narrow<To>::of(to_odd_float(static_cast<unsigned long long>(value)));
+    return to_odd_float(static_cast<unsigned long long>(value));
   }
 }
 
-template <typename To, typename From>
-TILEWIRE_DEVICE To cast_value(From stored) {
-  const auto value = widen(stored);
-  using Value = decltype(widen(stored));
-  if constexpr (kKind<To> == Kind::kBool) {
-    return value != Value(0);
-  } else if constexpr (kKind<To> == Kind::kNarrowFloat) {
-    return to_narrow_float<To>(value);
-  } else if constexpr (kKind<To> == Kind::kInteger && kKind<Value> == Kind::kFloat) {
-    return to_integer<To>(value);
-  } else {
-    return static_cast<To>(value);
+/// A wide value on its way to `To`: rounded or saturated, except that what becomes a narrow float
+/// stays a float that rounds like the value itself.
+template <typename To>
+struct CastTo {
+  template <typename Value>
+  static TILEWIRE_DEVICE auto of(Value value) {
+    if constexpr (kKind<To> == Kind::kBool) {
+      return value != Value(0);
+    } else if constexpr (kKind<To> == Kind::kNarrowFloat) {
+      return to_roundable_float(value);
+    } else if constexpr (kKind<To> == Kind::kInteger && kKind<Value> == Kind::kFloat) {
+      return to_integer<To>(value);
+    } else {
+      return static_cast<To>(value);
+    }
   }
-}
+};
 
 /// A scalar or a tile in another dtype.
 template <typename To, typename A>
 TILEWIRE_DEVICE auto cast(const A& argument) {
-  using From = typename Operand<A>::Element;
-  if constexpr (!Operand<A>::kIsTile) {
-    return cast_value<To>(argument);
+  if constexpr (Operand<A>::kIsTile) {
+    return Lazy<CastTo<To>, To, typename Operand<A>::Layout, A>{argument};
   } else {
-    using L = typename A::Layout;
-    Tile<To, L> result;
-    if constexpr (kIsFloat32<From> && kKind<To> == Kind::kNarrowFloat) {
-      narrow_all<L::kRegisters>(result.values, argument.values);
-    } else {
-      TILEWIRE_UNROLL
-      for (int i = 0; i < L::kRegisters; ++i) result.values[i] = cast_value<To>(argument.values[i]);
-    }
-    return result;
+    return Narrow<To>::of(CastTo<To>::of(widen(argument)));
   }
 }
 

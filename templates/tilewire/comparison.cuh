@@ -49,20 +49,24 @@ TILEWIRE_FUNCTION(le, LessEqual)
 TILEWIRE_FUNCTION(gt, Greater)
 TILEWIRE_FUNCTION(ge, GreaterEqual)
 
-/// a where the condition holds, else b; each a scalar or a tile.
-template <typename Condition, typename A, typename B>
-TILEWIRE_DEVICE auto select(const Condition& condition, const A& a, const B& b) {
-  if constexpr (!(Operand<Condition>::kIsTile || Operand<A>::kIsTile || Operand<B>::kIsTile)) {
-    return condition ? a : b;
-  } else {
-    using L = typename LayoutOf<Condition, A, B>::Layout;
-    Tile<typename Operand<A>::Element, L> result;
-    TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; ++i) {
-      result.values[i] = element(condition, i) ? element(a, i) : element(b, i);
-    }
-    return result;
+struct Choose {};
+
+template <typename T, typename L, typename C, typename A, typename B>
+struct Lazy<Choose, T, L, C, A, B> {
+  typename Operand<C>::Held condition;
+  typename Operand<A>::Held a;
+  typename Operand<B>::Held b;
+  TILEWIRE_DEVICE auto wide(int slot) const {
+    return widen(element(condition, slot) ? element(a, slot) : element(b, slot));
   }
+  TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
+};
+
+/// a where the condition holds, else b; each a scalar or a tile, one of them a tile.
+template <typename C, typename A, typename B>
+TILEWIRE_DEVICE auto select(const C& condition, const A& a, const B& b) {
+  using L = typename LayoutOf<Operand<C>::kIsTile, C, A, B>::Layout;
+  return Lazy<Choose, typename Operand<A>::Element, L, C, A, B>{condition, a, b};
 }
 
 }  // namespace tilewire::device

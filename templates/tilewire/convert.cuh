@@ -30,6 +30,7 @@ struct Narrow {
 };
 template <>
 struct Narrow<bf16> {
+  static constexpr bool kIsUpperHalf = true;  ///< of an f32
   static TILEWIRE_DEVICE bf16 of(float value) {
     bf16 result;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
@@ -38,6 +39,7 @@ struct Narrow<bf16> {
 };
 template <>
 struct Narrow<f16> {
+  static constexpr bool kIsUpperHalf = false;
   static TILEWIRE_DEVICE f16 of(float value) {
     f16 result;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
@@ -45,26 +47,33 @@ struct Narrow<f16> {
   }
 };
 
-/// Stores `count` values of the compute type as T; 16-bit floats go two per instruction.
-template <int kCount, typename T, typename C>
-TILEWIRE_DEVICE void narrow_all(T* to, const C* from) {
-  TILEWIRE_UNROLL
-  for (int i = 0; i < kCount; ++i) to[i] = Narrow<T>::of(from[i]);
+// Two floats, rounded, in one register; the first one below.
+TILEWIRE_DEVICE uint32_t narrow_pair(bf16, float first, float second) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
 }
-#define TILEWIRE_NARROW_PAIRS(type, instruction)                        \
-  template <int kCount>                                                 \
-  TILEWIRE_DEVICE void narrow_all(type* to, const float* from) {        \
-    TILEWIRE_UNROLL                                                     \
-    for (int i = 0; i + 1 < kCount; i += 2) {                           \
-      uint32_t pair;                                                    \
-      asm(instruction : "=r"(pair) : "f"(from[i + 1]), "f"(from[i]));   \
-      to[i].bits = static_cast<uint16_t>(pair);                         \
-      to[i + 1].bits = static_cast<uint16_t>(pair >> 16);               \
-    }                                                                   \
-    if (kCount % 2 == 1) to[kCount - 1] = Narrow<type>::of(from[kCount - 1]); \
+TILEWIRE_DEVICE uint32_t narrow_pair(f16, float first, float second) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
+// An argument's element in the type that arithmetic happens in.
+template <typename T>
+TILEWIRE_DEVICE auto wide(const T& scalar, int) {
+  return widen(scalar);
+}
+template <typename T, typename L>
+TILEWIRE_DEVICE auto wide(const Tile<T, L>& tile, int slot) {
+  if constexpr (!kIsPaired<T, L>) {
+    return widen(tile.get(slot));
+  } else if constexpr (Narrow<T>::kIsUpperHalf) {
+    const uint32_t pair = tile.pairs[slot / 2];
+    return float_of_bits(slot % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+  } else {
+    return widen(tile.get(slot));
   }
-TILEWIRE_NARROW_PAIRS(bf16, "cvt.rn.bf16x2.f32 %0, %1, %2;")
-TILEWIRE_NARROW_PAIRS(f16, "cvt.rn.f16x2.f32 %0, %1, %2;")
-#undef TILEWIRE_NARROW_PAIRS
+}
 
 }  // namespace tilewire::device

@@ -1,4 +1,5 @@
-// Deadlines: no wait is silent for ever.
+// Deadlines: no wait is silent for ever. Written in PTX where the compiler would spend time on
+// optimising what hardly ever runs.
 #pragma once
 
 #include "tilewire/abi.cuh"
@@ -12,10 +13,39 @@ TILEWIRE_DEVICE uint64_t global_time_ns() {
   return time;
 }
 
-TILEWIRE_DEVICE void pause_ns(uint64_t duration) {
-  const uint64_t start = global_time_ns();
-  while (global_time_ns() - start < duration) __nanosleep(10000);
+TILEWIRE_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+
+TILEWIRE_DEVICE uint32_t exchange_system(uint32_t* word, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(word), "r"(value)
+               : "memory");
+  return before;
 }
+
+TILEWIRE_DEVICE uint32_t add_system(uint32_t* word, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(word), "r"(value)
+               : "memory");
+  return before;
+}
+
+TILEWIRE_DEVICE void store_two(uint32_t* to, uint32_t first, uint32_t second) {
+  asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(first), "r"(second)
+               : "memory");
+}
+
+/// Who waits, where, for whom, and for what.
+struct Wait {
+  uint32_t rank;
+  uint32_t program_id;  ///< linear
+  uint32_t site;
+  uint32_t peer;  ///< world rank
+  uint32_t expected;
+};
 
 /// The clock of one wait. Host memory is far away: it is looked at once in `kPolls` polls.
 class Deadline {
@@ -26,25 +56,23 @@ class Deadline {
   TILEWIRE_DEVICE bool is_due() { return ++num_polls_ % kPolls == 0; }
 
   /// Reports a wait that lasts long, and ends the kernel where it lasts too long or was told to.
-  /// False: leave the wait, another rank or the host gave up.
-  TILEWIRE_DEVICE bool keep_waiting(HangReport report) {
+  /// False: leave the wait, the host gave up.
+  TILEWIRE_DEVICE bool keep_waiting(const Wait& wait, uint32_t seen) {
     const uint64_t now = global_time_ns();
     if (start_ == 0) start_ = now;
     HangPage* page = lane_.hang;
-    const uint32_t stop = *const_cast<volatile uint32_t*>(&page->stop);
+    uint32_t stop;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(stop) : "l"(&page->stop) : "memory");
     if (stop == 2) return false;
     const bool is_over = stop == 1 || now - start_ >= lane_.timeout_ns;
-    if (is_over || (!is_reported_ && now - start_ >= lane_.report_after_ns)) {
-      report.final = is_over ? 1 : 0;
-      // The kernel's sites are numbered on from those of other kernels (runtime/driver/wait_sites).
-      report.site += lane_.site_base;
-      write(page, report);
-      is_reported_ = true;
+    if (is_over || now - start_ >= report_after_ns_) {
+      report_after_ns_ = ~uint64_t{0};
+      write(page, wait, seen, is_over);
     }
     if (is_over) {
-      *const_cast<volatile uint32_t*>(&page->stop) = 1;
-      __threadfence_system();
-      pause_ns(kGraceNs);  // the others report
+      exchange_system(&page->stop, 1);
+      fence_system();
+      while (global_time_ns() - now < kGraceNs) __nanosleep(10000);  // the others report
       __trap();
     }
     return true;
@@ -54,22 +82,24 @@ class Deadline {
   static constexpr uint32_t kPolls = 1024;
   static constexpr uint64_t kGraceNs = 100'000'000;
 
-  TILEWIRE_DEVICE static void write(HangPage* page, HangReport report) {
-    const uint32_t index = atomicAdd_system(&page->num_reports, 1u);
+  TILEWIRE_DEVICE static void write(HangPage* page, const Wait& wait, uint32_t seen, bool is_over) {
+    const uint32_t index = add_system(&page->num_reports, 1);
     if (index >= kMaxHangReports) return;
     HangReport* to = &page->reports[index];
-    if (atomicExch_system(&to->state, 1u) != 0) return;
-    report.state = 1;
-    *to = report;
-    __threadfence_system();
-    atomicExch_system(&to->state, 2u);
-    __threadfence_system();
+    if (exchange_system(&to->state, 1) != 0) return;
+    store_two(&to->state, 1, wait.rank);
+    store_two(&to->program_id, wait.program_id, wait.site);
+    store_two(&to->peer, wait.peer, wait.expected);
+    store_two(&to->seen, seen, is_over ? 1 : 0);
+    fence_system();
+    exchange_system(&to->state, 2);
+    fence_system();
   }
 
   const Lane& lane_;
   uint32_t num_polls_ = 0;
-  bool is_reported_ = false;
   uint64_t start_ = 0;
+  uint64_t report_after_ns_ = lane_.report_after_ns;
 };
 
 }  // namespace tilewire::device

@@ -17,12 +17,8 @@ namespace tilewire::device {
 /// Which side of a barrier orders memory; both by default.
 enum class Order { kRelaxed, kAcquire, kRelease, kAcqRel };
 
-TILEWIRE_DEVICE void store_phase(uint32_t* word, uint32_t phase, bool release) {
-  if (release) {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(phase) : "memory");
-  } else {
-    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(phase) : "memory");
-  }
+TILEWIRE_DEVICE void store_phase(uint32_t* word, uint32_t phase) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(phase) : "memory");
 }
 
 TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word, bool acquire) {
@@ -35,16 +31,35 @@ TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word, bool acquire) {
   return phase;
 }
 
+/// Polls until the word has reached the phase, with deadline and report. One function for all
+/// barriers of a kernel: they would otherwise be most of its code.
+static __device__ __noinline__ void wait_for_phase(uint32_t* word, uint32_t phase, bool acquire,
+                                                   const Lane& lane, uint32_t rank, uint32_t slot,
+                                                   uint32_t site, uint32_t peer) {
+  Deadline deadline(lane);
+  while (true) {
+    const uint32_t seen = load_phase(word, acquire);
+    if (static_cast<int32_t>(seen - phase) >= 0) return;
+    if (!deadline.is_due()) continue;
+    if (!deadline.keep_waiting({rank, slot, site, peer, phase}, seen)) return;
+  }
+}
+
 /// One instance's end of the barrier. The phase is read when it is made and stored when it goes
 /// out of scope. `kThreads` threads take part; none of the functions synchronises them:
 /// what other threads wrote is released only after a __syncthreads before `sync`, and may be
 /// relied on only after one behind it.
 template <int kRanks, int kThreads>
 class LsaBarrier {
+  static_assert(kRanks > 1);
+
  public:
   TILEWIRE_DEVICE LsaBarrier(const ncclDevComm& comm, const Lane& lane, uint32_t slot)
       : comm_(comm), lane_(lane), slot_(slot) {
-    if (threadIdx.x < smaller(kRanks, kThreads)) phase_ = *phase_word();
+    if (threadIdx.x >= kRanks - 1) return;
+    // The far loads that `sync` needs, in flight together.
+    phase_ = *phase_word();
+    to_ = inbox(peer(threadIdx.x)) + comm_.lsaRank;
   }
   TILEWIRE_DEVICE ~LsaBarrier() {
     if (threadIdx.x == 0) *phase_word() = phase_;
@@ -58,18 +73,15 @@ class LsaBarrier {
   TILEWIRE_DEVICE void sync(uint32_t site) {
     constexpr bool kReleases = kOrder == Order::kRelease || kOrder == Order::kAcqRel;
     constexpr bool kAcquires = kOrder == Order::kAcquire || kOrder == Order::kAcqRel;
+    if (threadIdx.x >= kRanks - 1) return;
+    // With the store, a release. It stands before the phase is needed, which may be on its way.
+    if constexpr (kReleases) fence_system();
     phase_ += 1;
-    const int first = threadIdx.x;
-    if constexpr (kRanks - 1 <= kThreads) {
-      if (first >= kRanks - 1) return;
-      store_phase(inbox(peer(first)) + comm_.lsaRank, phase_, kReleases);
-      wait(peer(first), site, kAcquires);
-    } else {
-      for (int i = first; i < kRanks - 1; i += kThreads) {
-        store_phase(inbox(peer(i)) + comm_.lsaRank, phase_, kReleases);
-      }
-      for (int i = first; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
+    store_phase(to_, phase_);
+    for (int i = threadIdx.x + kThreads; i < kRanks - 1; i += kThreads) {
+      store_phase(inbox(peer(i)) + comm_.lsaRank, phase_);
     }
+    for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
   }
 
  private:
@@ -82,34 +94,24 @@ class LsaBarrier {
   }
   /// This slot's words in a peer's inbox, one per source rank.
   TILEWIRE_DEVICE uint32_t* inbox(int rank) const {
-    void* words = ncclGetLsaPointer(static_cast<ncclWindow_t>(lane_.window), lane_.barrier_offset,
-                                    rank);
+    void* words =
+        ncclGetLsaPointer(static_cast<ncclWindow_t>(lane_.window), lane_.barrier_offset, rank);
     return static_cast<uint32_t*>(words) + slot_ * kRanks;
   }
 
   TILEWIRE_DEVICE void wait(int source, uint32_t site, bool acquire) {
     char* own = static_cast<char*>(lane_.local) + lane_.barrier_offset;
     uint32_t* word = reinterpret_cast<uint32_t*>(own) + slot_ * kRanks + source;
-    uint32_t seen = load_phase(word, acquire);
-    if (static_cast<int32_t>(seen - phase_) >= 0) return;
-    Deadline deadline(lane_);
-    do {
-      if (deadline.is_due()) {
-        // World ranks of an LSA team are consecutive.
-        const uint32_t peer = comm_.rank - comm_.lsaRank + source;
-        if (!deadline.keep_waiting({0, static_cast<uint32_t>(comm_.rank), slot_, site, peer, phase_,
-                                    seen, 0})) {
-          return;
-        }
-      }
-      seen = load_phase(word, acquire);
-    } while (static_cast<int32_t>(seen - phase_) < 0);
+    // World ranks of an LSA team are consecutive.
+    const uint32_t peer = comm_.rank - comm_.lsaRank + source;
+    wait_for_phase(word, phase_, acquire, lane_, comm_.rank, slot_, site, peer);
   }
 
   const ncclDevComm& comm_;
   const Lane& lane_;
   const uint32_t slot_;
   uint32_t phase_ = 0;
+  uint32_t* to_ = nullptr;  ///< this rank's word in the inbox of this thread's first peer
 };
 
 }  // namespace tilewire::device

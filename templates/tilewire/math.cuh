@@ -29,10 +29,10 @@ struct Absolute {
   }
 };
 
-#define TILEWIRE_MATH(Op, f32_expression, f64_expression)                    \
-  struct Op {                                                                \
-    static TILEWIRE_DEVICE float of(float x) { return f32_expression; }      \
-    static TILEWIRE_DEVICE double of(double x) { return f64_expression; }    \
+#define TILEWIRE_MATH(Op, f32_expression, f64_expression)                 \
+  struct Op {                                                             \
+    static TILEWIRE_DEVICE float of(float x) { return f32_expression; }   \
+    static TILEWIRE_DEVICE double of(double x) { return f64_expression; } \
   };
 TILEWIRE_MATH(Floor, floorf(x), floor(x))
 TILEWIRE_MATH(Ceil, ceilf(x), ceil(x))

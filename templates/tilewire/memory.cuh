@@ -2,7 +2,7 @@
 // so nothing goes through the read-only path.
 #pragma once
 
-#include "tilewire/tile.cuh"
+#include "tilewire/operators.cuh"
 
 namespace tilewire::device {
 
@@ -29,11 +29,29 @@ struct Word<16> {
   using type = uint4;
 };
 
-/// Copies `kCount` elements, aligned to their size together, in one instruction.
-template <int kCount, typename T>
-TILEWIRE_DEVICE void copy(T* to, T* from) {
-  using W = typename Word<kCount * sizeof(T)>::type;
-  *reinterpret_cast<W*>(to) = *reinterpret_cast<W*>(from);
+/// Copies `kBytes` bytes, aligned to that, in one instruction.
+template <int kBytes>
+TILEWIRE_DEVICE void copy(void* to, void* from) {
+  using W = typename Word<kBytes>::type;
+  *static_cast<W*>(to) = *static_cast<W*>(from);
+}
+
+/// Reads `kCount` elements into the registers from `slot` on.
+template <int kCount, typename T, typename L>
+TILEWIRE_DEVICE void read(Tile<T, L>& tile, int slot, T* from) {
+  if constexpr (kCount == 1) {
+    tile.set(slot, *from);
+  } else {
+    copy<kCount * sizeof(T)>(tile.address(slot), from);
+  }
+}
+template <int kCount, typename T, typename L>
+TILEWIRE_DEVICE void write(Tile<T, L>& tile, int slot, T* to) {
+  if constexpr (kCount == 1) {
+    *to = tile.get(slot);
+  } else {
+    copy<kCount * sizeof(T)>(to, tile.address(slot));
+  }
 }
 
 /// One dimension of an access: its extent, and the elements between neighbours.
@@ -146,8 +164,8 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
   for (int i = 0; i < L::kRegisters; i += kVector) {
     const Run run = run_of<L, kVector>(access, i);
     TILEWIRE_UNROLL
-    for (int j = 0; j < kVector; ++j) tile.values[i + j] = element(other, i + j);
-    if (is_whole<kVector>(run, where, i)) copy<kVector>(tile.values + i, access.pointer + run.offset);
+    for (int j = 0; j < kVector; ++j) tile.set(i + j, element(other, i + j));
+    if (is_whole<kVector>(run, where, i)) read<kVector>(tile, i, access.pointer + run.offset);
   }
   if constexpr (kVector > 1) {
     TILEWIRE_UNROLL
@@ -157,7 +175,7 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
       TILEWIRE_UNROLL
       for (int j = 0; j < kVector; ++j) {
         if (j >= run.first && j < run.last && element(where, i + j)) {
-          tile.values[i + j] = access.pointer[run.offset + j];
+          tile.set(i + j, access.pointer[run.offset + j]);
         }
       }
     }
@@ -175,39 +193,58 @@ TILEWIRE_DEVICE TileType load(const Access<A...>& access) {
 /// A tile that lies in one piece.
 template <typename TileType, int kVector, typename T>
 TILEWIRE_DEVICE TileType load(T* pointer) {
-  return load<TileType, kVector>(access(pointer, dim<TileType::Layout::kElements>(1)));
+  using L = typename TileType::Layout;
+  __builtin_assume(__isGlobal(pointer));
+  TileType tile;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < L::kRegisters; i += kVector) {
+    if (L::holds(threadIdx.x, i)) {
+      read<kVector>(tile, i, pointer + L::element(threadIdx.x, i));
+    }
+  }
+  return tile;
 }
 
 /// Writes a tile, `kVector` elements at a time; what is outside, or where `where` is false, is
 /// dropped.
-template <int kVector, typename A, typename TileType, typename Where>
-TILEWIRE_DEVICE void store(const A& access, TileType tile, const Where& where) {
-  using L = typename TileType::Layout;
-  static_assert(A::kElements == L::kElements && L::kVector % kVector == 0);
+template <int kVector, typename... A, typename TileType, typename Where>
+TILEWIRE_DEVICE void store(const Access<A...>& access, const TileType& source, const Where& where) {
+  using L = typename Operand<TileType>::Layout;
+  static_assert(Access<A...>::kElements == L::kElements && L::kVector % kVector == 0);
+  Tile<typename Operand<TileType>::Element, L> tile = source;
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {
     const Run run = run_of<L, kVector>(access, i);
     if (is_whole<kVector>(run, where, i)) {
-      copy<kVector>(access.pointer + run.offset, tile.values + i);
+      write<kVector>(tile, i, access.pointer + run.offset);
       continue;
     }
     if constexpr (kVector > 1) {
       TILEWIRE_UNROLL
       for (int j = 0; j < kVector; ++j) {
         if (j >= run.first && j < run.last && element(where, i + j)) {
-          access.pointer[run.offset + j] = tile.values[i + j];
+          access.pointer[run.offset + j] = tile.get(i + j);
         }
       }
     }
   }
 }
-template <int kVector, typename TileType, typename... A>
-TILEWIRE_DEVICE void store(const Access<A...>& access, const TileType& tile) {
-  store<kVector>(access, tile, true);
+template <int kVector, typename... A, typename TileType>
+TILEWIRE_DEVICE void store(const Access<A...>& access, const TileType& source) {
+  store<kVector>(access, source, true);
 }
-template <int kVector, typename TileType, typename T>
-TILEWIRE_DEVICE void store(T* pointer, const TileType& tile) {
-  store<kVector>(access(pointer, dim<TileType::Layout::kElements>(1)), tile, true);
+/// A tile that lies in one piece.
+template <int kVector, typename T, typename TileType>
+TILEWIRE_DEVICE void store(T* pointer, const TileType& source) {
+  using L = typename Operand<TileType>::Layout;
+  __builtin_assume(__isGlobal(pointer));
+  Tile<T, L> tile = source;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < L::kRegisters; i += kVector) {
+    if (L::holds(threadIdx.x, i)) {
+      write<kVector>(tile, i, pointer + L::element(threadIdx.x, i));
+    }
+  }
 }
 
 }  // namespace tilewire::device

@@ -33,50 +33,108 @@ struct Minimum {
   }
 };
 
-/// Op on stored values: widened, computed, rounded back once. A bool result stays one.
-template <typename Op, typename T, typename... Rest>
-TILEWIRE_DEVICE auto compute(T first, Rest... rest) {
-  using Result = decltype(Op::of(widen(first), widen(rest)...));
-  if constexpr (kKind<Result> == Kind::kBool) {
-    return Op::of(widen(first), widen(rest)...);
-  } else {
-    return Narrow<T>::of(Op::of(widen(first), widen(rest)...));
+/// An element-wise expression over tiles: computed where it is assigned to a tile or consumed, in
+/// one loop for all of its operators. It refers to its tiles, so it must not outlive the statement
+/// that it stands in: variables have tile types, never `auto`.
+template <typename Op, typename T, typename L, typename... A>
+struct Lazy;
+
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE T element(const Lazy<Op, T, L, A...>& lazy, int slot);
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE auto wide(const Lazy<Op, T, L, A...>& lazy, int slot);
+template <typename T, typename L, typename LazyType>
+TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy);
+
+template <typename Op, typename T, typename L, typename A>
+struct Lazy<Op, T, L, A> {
+  typename Operand<A>::Held a;
+  /// The element before it is rounded to T.
+  TILEWIRE_DEVICE auto wide(int slot) const { return Op::of(device::wide(a, slot)); }
+  TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
+};
+
+template <typename Op, typename T, typename L, typename A, typename B>
+struct Lazy<Op, T, L, A, B> {
+  typename Operand<A>::Held a;
+  typename Operand<B>::Held b;
+  TILEWIRE_DEVICE auto wide(int slot) const {
+    return Op::of(device::wide(a, slot), device::wide(b, slot));
   }
+  TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
+};
+
+template <typename Op, typename T, typename L, typename... A>
+struct Operand<Lazy<Op, T, L, A...>> {
+  using Element = T;
+  using Layout = L;
+  using Held = Lazy<Op, T, L, A...>;
+  static constexpr bool kIsTile = true;
+};
+
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE T element(const Lazy<Op, T, L, A...>& lazy, int slot) {
+  return Narrow<T>::of(lazy.wide(slot));
+}
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE auto wide(const Lazy<Op, T, L, A...>& lazy, int slot) {
+  return widen(element(lazy, slot));
 }
 
-/// Op on scalars, or element by element where an argument is a tile.
+template <typename T, typename L, typename LazyType>
+TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy) {
+  Tile<T, L> result;
+  if constexpr (kIsPaired<T, L>) {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < L::kRegisters; i += 2) {
+      result.pairs[i / 2] = narrow_pair(T(), lazy.wide(i), lazy.wide(i + 1));
+    }
+  } else {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < L::kRegisters; ++i) result.set(i, Narrow<T>::of(lazy.wide(i)));
+  }
+  return result;
+}
+
+/// The layout of whichever argument is a tile.
+template <bool kIsFirstTile, typename First, typename... Rest>
+struct LayoutOf {
+  using Layout = typename Operand<First>::Layout;
+};
+template <typename First, typename Second, typename... Rest>
+struct LayoutOf<false, First, Second, Rest...> {
+  using Layout = typename LayoutOf<Operand<Second>::kIsTile, Second, Rest...>::Layout;
+};
+
+/// The dtype of a result: what the operator gives, rounded to T; a bool stays one.
+template <typename T, typename Wide>
+struct Rounded {
+  using type = T;
+};
+template <typename T>
+struct Rounded<T, bool> {
+  using type = bool;
+};
+
+/// Op on scalars, or an expression where an argument is a tile.
 template <typename Op, typename First, typename... Rest>
 TILEWIRE_DEVICE auto apply(const First& first, const Rest&... rest) {
-  if constexpr (!(Operand<First>::kIsTile || ... || Operand<Rest>::kIsTile)) {
-    return compute<Op>(first, rest...);
+  using T = typename Operand<First>::Element;
+  using Wide = decltype(Op::of(wide(first, 0), wide(rest, 0)...));
+  using R = typename Rounded<T, Wide>::type;
+  if constexpr ((Operand<First>::kIsTile || ... || Operand<Rest>::kIsTile)) {
+    using L = typename LayoutOf<Operand<First>::kIsTile, First, Rest...>::Layout;
+    return Lazy<Op, R, L, First, Rest...>{first, rest...};
   } else {
-    using T = typename Operand<First>::Element;
-    using L = typename LayoutOf<First, Rest...>::Layout;
-    using Wide = decltype(Op::of(widen(element(first, 0)), widen(element(rest, 0))...));
-    using Result = decltype(compute<Op>(element(first, 0), element(rest, 0)...));
-    Tile<Result, L> result;
-    if constexpr (kKind<Result> == Kind::kNarrowFloat) {
-      Wide wide[L::kRegisters];
-      TILEWIRE_UNROLL
-      for (int i = 0; i < L::kRegisters; ++i) {
-        wide[i] = Op::of(widen(element(first, i)), widen(element(rest, i))...);
-      }
-      narrow_all<L::kRegisters>(result.values, wide);
-    } else {
-      TILEWIRE_UNROLL
-      for (int i = 0; i < L::kRegisters; ++i) {
-        result.values[i] = compute<Op>(element(first, i), element(rest, i)...);
-      }
-    }
-    return result;
+    return Narrow<R>::of(Op::of(widen(first), widen(rest)...));
   }
 }
 
 /// Defines `name(a…)`, the operator `Op` on scalars and tiles.
-#define TILEWIRE_FUNCTION(name, Op)                 \
-  template <typename... A>                          \
+#define TILEWIRE_FUNCTION(name, Op)                  \
+  template <typename... A>                           \
   TILEWIRE_DEVICE auto name(const A&... arguments) { \
-    return apply<Op>(arguments...);                 \
+    return apply<Op>(arguments...);                  \
   }
 
 }  // namespace tilewire::device

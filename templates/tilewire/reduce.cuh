@@ -54,8 +54,8 @@ TILEWIRE_DEVICE T shuffle_xor(T value, int mask) {
   }
 }
 
-/// Op over groups of `kLanes` neighbouring lanes. The lower lane's value stands on the left, so that
-/// all lanes of a group get the same bits.
+/// Op over groups of `kLanes` neighbouring lanes. The lower lane's value stands on the left, so
+/// that all lanes of a group get the same bits.
 template <typename Op, int kLanes, typename C>
 TILEWIRE_DEVICE C reduce_lanes(C value) {
   TILEWIRE_UNROLL
@@ -70,7 +70,7 @@ TILEWIRE_DEVICE C reduce_lanes(C value) {
 /// Op over all elements, computed in the compute type of Result.
 template <typename Op, typename Result, typename TileType>
 TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
-  using L = typename TileType::Layout;
+  using L = typename Operand<TileType>::Layout;
   using C = decltype(widen(Result()));
   constexpr int kWarps = L::kThreads / kWarpThreads;
   constexpr int kLanes = smallest_power_of_two(kWarps);
@@ -79,7 +79,7 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
   C value = Op::template neutral<C>();
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
-    if (L::holds(threadIdx.x, i)) value = Op::of(value, static_cast<C>(widen(tile.values[i])));
+    if (L::holds(threadIdx.x, i)) value = Op::of(value, static_cast<C>(wide(tile, i)));
   }
   value = reduce_lanes<Op, kWarpThreads>(value);
   if constexpr (kWarps > 1) {
@@ -96,8 +96,8 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
 /// passes through shared memory in pieces; a group of lanes works on each result.
 template <typename Op, int kAxis, typename Shape, typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
-  using T = typename TileType::Element;
-  using L = typename TileType::Layout;
+  using T = typename Operand<TileType>::Element;
+  using L = typename Operand<TileType>::Layout;
   using R = typename ResultTile::Element;
   using K = typename ResultTile::Layout;
   using C = decltype(widen(R()));
@@ -121,7 +121,9 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; ++i) {
       const int index = L::element(threadIdx.x, i) - start;
-      if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) piece[index] = tile.values[i];
+      if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) {
+        piece[index] = element(tile, i);
+      }
     }
     __syncthreads();
     TILEWIRE_UNROLL
@@ -147,7 +149,8 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
     for (int round = 0; round < kRounds; ++round) {
       if (start == 0) values[round] = reduce_lanes<Op, kLanes>(values[round]);
       const int index = round * kGroups + static_cast<int>(threadIdx.x) / kLanes - start;
-      if (threadIdx.x % kLanes == 0 && index >= 0 && index < smaller(kResultPiece, kResults - start)) {
+      if (threadIdx.x % kLanes == 0 && index >= 0 &&
+          index < smaller(kResultPiece, kResults - start)) {
         results[index] = Narrow<R>::of(values[round]);
       }
     }
@@ -156,7 +159,7 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
     for (int i = 0; i < K::kRegisters; ++i) {
       const int index = K::element(threadIdx.x, i) - start;
       if (index >= 0 && index < smaller(kResultPiece, kResults - start)) {
-        result.values[i] = results[index];
+        result.set(i, results[index]);
       }
     }
   }

@@ -3,15 +3,15 @@
 // inside, and nobody may still be using `shared`.
 #pragma once
 
-#include "tilewire/tile.cuh"
+#include "tilewire/operators.cuh"
 
 namespace tilewire::device {
 
 /// Repeats extents of 1: the tile has shape `Source`, the result has shape `Result`.
 template <typename ResultTile, typename Result, typename Source, typename TileType>
 TILEWIRE_DEVICE ResultTile broadcast(const TileType& tile, void* shared) {
-  using T = typename TileType::Element;
-  using L = typename TileType::Layout;
+  using T = typename Operand<TileType>::Element;
+  using L = typename Operand<TileType>::Layout;
   using K = typename ResultTile::Layout;
   constexpr int kPiece = piece_elements(L::kElements, sizeof(T));
   T* piece = static_cast<T*>(shared);
@@ -22,14 +22,18 @@ TILEWIRE_DEVICE ResultTile broadcast(const TileType& tile, void* shared) {
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; ++i) {
       const int index = L::element(threadIdx.x, i) - start;
-      if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) piece[index] = tile.values[i];
+      if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) {
+        piece[index] = element(tile, i);
+      }
     }
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int target = K::element(threadIdx.x, i);
       const int index = broadcast_source<Result, Source>(target) - start;
-      if (index >= 0 && index < kPiece && K::holds(threadIdx.x, i)) result.values[i] = piece[index];
+      if (index >= 0 && index < kPiece && K::holds(threadIdx.x, i)) {
+        result.set(i, piece[index]);
+      }
     }
   }
   return result;
@@ -38,7 +42,7 @@ TILEWIRE_DEVICE ResultTile broadcast(const TileType& tile, void* shared) {
 /// The same elements in another layout.
 template <typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile relayout(const TileType& tile, void* shared) {
-  using Shape = Extents<TileType::Layout::kElements>;
+  using Shape = Extents<Operand<TileType>::Layout::kElements>;
   return broadcast<ResultTile, Shape, Shape>(tile, shared);
 }
 
@@ -46,22 +50,22 @@ TILEWIRE_DEVICE ResultTile relayout(const TileType& tile, void* shared) {
 /// tile is a whole number of rounds over the threads.
 template <typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile repeat(const TileType& tile) {
-  using L = typename TileType::Layout;
+  using L = typename Operand<TileType>::Layout;
   static_assert(L::kIsFull && L::kVector == ResultTile::Layout::kVector);
   ResultTile result;
   TILEWIRE_UNROLL
   for (int i = 0; i < ResultTile::Layout::kRegisters; ++i) {
-    result.values[i] = tile.values[i % L::kRegisters];
+    result.set(i, element(tile, i % L::kRegisters));
   }
   return result;
 }
 
 /// The element at `indices` of a tile of shape `Shape`, for every thread; outside it is 0.
 template <typename Shape, typename TileType, typename... Indices>
-TILEWIRE_DEVICE typename TileType::Element extract(const TileType& tile, void* shared,
-                                                   Indices... indices) {
-  using T = typename TileType::Element;
-  using L = typename TileType::Layout;
+TILEWIRE_DEVICE typename Operand<TileType>::Element extract(const TileType& tile, void* shared,
+                                                            Indices... indices) {
+  using T = typename Operand<TileType>::Element;
+  using L = typename Operand<TileType>::Layout;
   const int64_t coordinates[] = {indices...};
   int64_t index = 0;
   bool is_inside = true;
@@ -73,7 +77,9 @@ TILEWIRE_DEVICE typename TileType::Element extract(const TileType& tile, void* s
   T* found = static_cast<T*>(shared);
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
-    if (is_inside && L::element(threadIdx.x, i) == index) *found = tile.values[i];
+    if (is_inside && L::element(threadIdx.x, i) == index) {
+      *found = element(tile, i);
+    }
   }
   __syncthreads();
   return is_inside ? *found : T{};
