@@ -31,11 +31,9 @@ test: build
 	ctest --test-dir $(BUILD) --verbose --no-tests=error -LE gpu -j $(JOBS) --timeout 600
 	.venv/bin/python -m pytest --ignore=tests/gpu --ignore=tests/multi_gpu --ignore=tests/benchmarks
 
-# What needs GPUs.
+# What needs GPUs, and PyTorch in .venv; ends with a table.
 test-gpu: build
-	TILEWIRE_SITE_PACKAGES="$(SITE_PACKAGES)" \
-	ctest --test-dir $(BUILD) --verbose -L gpu
-	.venv/bin/python -m pytest tests/gpu tests/multi_gpu
+	GPU_TESTS=$(BUILD)/tests/gpu_tests PYTHON=.venv/bin/python tests/gpu/run_on_machine.sh
 
 lint: build
 	@.ci/system-packages lint $(PYTHON)
