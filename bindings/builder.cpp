@@ -44,7 +44,7 @@ void bind_signature(Class& builder) {
            py::arg("source_file"), py::arg("target"))
       .def("set_location", py::overload_cast<int, int>(&Builder::set_location), py::arg("line"),
            py::arg("column"))
-      .def("name", &Builder::name, kReference, py::arg("value"), py::arg("user_name"))
+      .def("name", &Builder::name, kReference, py::arg("value").none(false), py::arg("user_name"))
       .def("tensor", &Builder::tensor, kReference, py::arg("name"), py::arg("dtype"),
            py::arg("shape"))
       .def("window", &Builder::window, kReference, py::arg("name"), py::arg("dtype"),
@@ -63,12 +63,15 @@ void bind_scalars_and_memory(Class& builder) {
       .def("num_programs", &Builder::num_programs, kReference, py::arg("axis") = 0)
       .def("rank", &Builder::rank, kReference, py::arg("team") = "world")
       .def("cdiv", &Builder::cdiv, kReference, py::arg("a"), py::arg("b"))
-      .def("at", &Builder::at, kReference, py::arg("window"), py::arg("rank"), py::arg("team") = "")
-      .def("slice", &Builder::slice, kReference, py::arg("view"), py::arg("indices"))
-      .def("extent", &Builder::extent, kReference, py::arg("view"), py::arg("dimension"))
-      .def("load", &Builder::load, kReference, py::arg("view"), py::arg("other") = std::nullopt,
+      .def("at", &Builder::at, kReference, py::arg("window").none(false), py::arg("rank"),
+           py::arg("team") = "")
+      .def("slice", &Builder::slice, kReference, py::arg("view").none(false), py::arg("indices"))
+      .def("extent", &Builder::extent, kReference, py::arg("view").none(false),
+           py::arg("dimension"))
+      .def("load", &Builder::load, kReference, py::arg("view").none(false),
+           py::arg("other") = std::nullopt, py::arg("where") = nullptr)
+      .def("store", &Builder::store, py::arg("view").none(false), py::arg("value"),
            py::arg("where") = nullptr)
-      .def("store", &Builder::store, py::arg("view"), py::arg("value"), py::arg("where") = nullptr)
       .def("barrier", &Builder::barrier, py::arg("team") = "world", py::arg("scope") = "instance",
            py::arg("order") = "acq_rel");
 }
@@ -80,9 +83,10 @@ void bind_tiles(Class& builder) {
       .def("arange", &Builder::arange, kReference, py::arg("start"), py::arg("stop"))
       .def("cast", &Builder::cast, kReference, py::arg("value"), py::arg("dtype"))
       .def("broadcast", &Builder::broadcast, kReference, py::arg("value"), py::arg("shape"))
-      .def("reshape", &Builder::reshape, kReference, py::arg("tile"), py::arg("shape"))
-      .def("extract", &Builder::extract, kReference, py::arg("tile"), py::arg("indices"))
-      .def("reduce", &Builder::reduce, kReference, py::arg("op"), py::arg("tile"),
+      .def("reshape", &Builder::reshape, kReference, py::arg("tile").none(false), py::arg("shape"))
+      .def("extract", &Builder::extract, kReference, py::arg("tile").none(false),
+           py::arg("indices"))
+      .def("reduce", &Builder::reduce, kReference, py::arg("op"), py::arg("tile").none(false),
            py::arg("axis") = std::nullopt)
       .def("unary", &Builder::unary, kReference, py::arg("op"), py::arg("value"))
       .def("binary", &Builder::binary, kReference, py::arg("op"), py::arg("a"), py::arg("b"))
@@ -104,7 +108,7 @@ void bind_control_flow(Class& builder) {
           py::arg("iterate"), py::arg("lower"), py::arg("upper"), py::arg("step"),
           py::arg("initial"), "Opens a loop; returns its index and the carried values.")
       .def("end_for", &Builder::end_for, kReference, py::arg("yielded"))
-      .def("begin_if", &Builder::begin_if, py::arg("condition"))
+      .def("begin_if", &Builder::begin_if, py::arg("condition").none(false))
       .def("begin_else", &Builder::begin_else, py::arg("then_values"))
       .def("end_if", &Builder::end_if, kReference, py::arg("else_values"))
       .def("return_", &Builder::return_)
@@ -112,6 +116,9 @@ void bind_control_flow(Class& builder) {
           "emit",
           [](PythonBuilder& self, const std::string& op, const Values& operands,
              const Attributes& attributes) {
+            for (const Value* operand : operands) {
+              if (operand == nullptr) throw UserError(op + ": None is no value");
+            }
             const Statement* statement = self.emit(op, operands, attributes);
             return py::cast(statement->results, kReference, py::cast(&self));
           },

@@ -74,6 +74,10 @@ def f_is_lsa(x: tw.Tensor["N"]):
     tw.is_lsa(0)  # error
 
 
+def f_none_for_a_tile(x: tw.Tensor["N"]):
+    tw.extract(None, 0)  # error
+
+
 def f_cast(x: tw.Tensor["N"]):
     tw.zeros((4,)).to("f31")  # error
 
@@ -111,6 +115,7 @@ MESSAGES = {
     f_barrier_team: "team, scope and order are names, found 3",
     f_barrier_team_name: "galaxy",
     f_is_lsa: "can't be told apart yet: use team=tw.lsa",
+    f_none_for_a_tile: "`tw.extract(None, 0)` can't be computed from None",
     f_cast: "'f31' is not an element type",
     f_at: "`at` takes one rank and `team=`: `x.at(r)`",
     f_to: "`to` takes one dtype: `x.to(tw.f32)`",
