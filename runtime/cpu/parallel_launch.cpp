@@ -22,11 +22,7 @@ std::byte* arena_of_thread(std::size_t num_bytes) {
 
 void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id) {
   CpuInstance instance;
-  instance.rank = rank;
-  std::copy(launch.grid.begin(), launch.grid.end(), instance.num_programs);
-  instance.program_id[0] = program_id % launch.grid[0];
-  instance.program_id[1] = program_id / launch.grid[0] % launch.grid[1];
-  instance.program_id[2] = program_id / (launch.grid[0] * launch.grid[1]);
+  launch.place(instance, rank, program_id);
   instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
   launch.kernel->entry()(&instance, launch.arguments.data());
 }

@@ -16,6 +16,14 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
+void RankLaunch::place(CpuInstance& instance, int rank, std::int64_t program_id) const {
+  instance.rank = rank;
+  std::copy(grid.begin(), grid.end(), instance.num_programs);
+  instance.program_id[0] = program_id % grid[0];
+  instance.program_id[1] = program_id / grid[0] % grid[1];
+  instance.program_id[2] = program_id / (grid[0] * grid[1]);
+}
+
 Scheduler::Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit,
                      std::mt19937_64& random, FiberStackPool& stacks, CpuLane& lane)
     : ranks_(ranks),
@@ -124,31 +132,32 @@ FiberTask* Scheduler::start(int rank) {
       std::exchange(state.not_started[choice], state.not_started.back());
   state.not_started.pop_back();
 
-  const RankLaunch& launch = ranks_[at(rank)];
   auto task = std::make_unique<FiberTask>();
-  task->rank = rank;
-  std::copy(launch.grid.begin(), launch.grid.end(), task->num_programs);
-  task->program_id[0] = program_id % launch.grid[0];
-  task->program_id[1] = program_id / launch.grid[0] % launch.grid[1];
-  task->program_id[2] = program_id / (launch.grid[0] * launch.grid[1]);
+  ranks_[at(rank)].place(*task, rank, program_id);
   task->memory = take_arena(rank);
   task->arena = task->memory.get();
   task->scheduler = this;
-  task->fiber =
-      boost::context::fiber(std::allocator_arg, PooledStack(stacks_),
-                            [this, task = task.get(), &launch](boost::context::fiber&& main) {
-                              main_ = std::move(main);
-                              try {
-                                launch.kernel->entry()(task, launch.arguments.data());
-                              } catch (const LaunchStopped&) {
-                              } catch (...) {
-                                if (!error_) error_ = std::current_exception();
-                              }
-                              return std::move(main_);
-                            });
+  task->fiber = boost::context::fiber(std::allocator_arg, PooledStack(stacks_),
+                                      [this, task = task.get()](boost::context::fiber&& main) {
+                                        main_ = std::move(main);
+                                        run_instance(*task);
+                                        return std::move(main_);
+                                      });
   ++state.num_resident;
   state.tasks[at(program_id)] = std::move(task);
   return state.tasks[at(program_id)].get();
+}
+
+/// On the instance's fiber. Nothing leaves it: a failure is kept for `run`.
+void Scheduler::run_instance(FiberTask& task) {
+  const RankLaunch& launch = ranks_[at(task.rank)];
+  try {
+    launch.kernel->entry()(&task, launch.arguments.data());
+  } catch (const LaunchStopped&) {
+    return;  // `error_` says why
+  } catch (...) {
+    if (!error_) error_ = std::current_exception();
+  }
 }
 
 void Scheduler::resume(FiberTask& task) {

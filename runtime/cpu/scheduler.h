@@ -24,6 +24,8 @@ struct RankLaunch {
   std::vector<std::uint64_t> arguments;  ///< as `CpuEntry` says
 
   std::int64_t num_instances() const { return kernel == nullptr ? 0 : grid[0] * grid[1] * grid[2]; }
+  /// Says to an instance who it is, by its linear program id.
+  void place(CpuInstance& instance, int rank, std::int64_t program_id) const;
 };
 
 /// An instance that another one waits for.
@@ -92,6 +94,7 @@ class Scheduler {
   bool can_start(int rank) const;
   FiberTask* next();
   FiberTask* start(int rank);
+  void run_instance(FiberTask& task);
   void resume(FiberTask& task);
   void suspend(FiberTask& task);
   void unwind_all();
