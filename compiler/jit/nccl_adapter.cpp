@@ -224,6 +224,8 @@ std::string root_text(const NcclFiles& files, NcclForm form) {
       files.lower_bound("nccl_device/gin/gdaki/doca_gpunetio0")) {
     text += "#define NCCL_GIN_GDAKI_ENABLE 0\n";
   }
+  // Amazon's, since 2.31: its headers hold what NVRTC has no form of (flexible arrays of structs).
+  text += "#define NCCL_GIN_EFA_GDA_ENABLE 0\n";
   for (const auto name : kSlim) include(name);
   if (form == NcclForm::kFull) {
     for (const auto name : kNetwork) include(name);
@@ -238,6 +240,11 @@ std::vector<Header> adapt_nccl_headers(const NcclFiles& files, NcclForm form) {
   std::vector<std::string> wanted;
   const std::string root = root_text(files, form);
   headers.push_back({"nccl_device.h", with_resolved_includes(files, "", root, wanted)});
+  // Since 2.31 what the host hands to NCCL stands in a header of its own.
+  const bool has_host = files.find("nccl_device/host.h") != files.end();
+  const std::string host = "#pragma once\n#include \"nccl_device.h\"\n" +
+                           std::string(has_host ? "#include \"nccl_device/host.h\"\n" : "");
+  headers.push_back({kNcclHostHeader, with_resolved_includes(files, "", host, wanted)});
   std::set<std::string> done = {"nccl_device.h"};
   while (!wanted.empty()) {
     const std::string file = wanted.back();

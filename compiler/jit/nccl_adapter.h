@@ -18,10 +18,14 @@ enum class NcclForm {
 /// NCCL's headers as installed: path relative to the include folder (`nccl_device/core.h`) → text.
 using NcclFiles = std::map<std::string, std::string, std::less<>>;
 
-/// In-memory headers that NVRTC compiles: `nccl_device.h`, `nccl.h` and all that they include,
-/// NCCL's own texts with the changes below. `__host__` is defined away by the standard header that
-/// they include (templates/tilewire/nvrtc/standard.cuh). Names are those in the `#include` lines,
-/// which are rewritten to paths relative to the include folder.
+/// Includes <nccl_device.h> and the structs that the host hands to NCCL
+/// (`ncclDevCommRequirements`).
+inline constexpr const char* kNcclHostHeader = "tilewire_nccl_host.h";
+
+/// In-memory headers that NVRTC compiles: `nccl_device.h`, `kNcclHostHeader` and all that they
+/// include, NCCL's own texts with the changes below. `__host__` is defined away by the standard
+/// header that they include (templates/tilewire/nvrtc/standard.cuh). Names are those in the
+/// `#include` lines, which are rewritten to paths relative to the include folder.
 std::vector<Header> adapt_nccl_headers(const NcclFiles& files, NcclForm form);
 
 /// Stand-ins for the standard and CUDA headers that NCCL's and tilewire's device code include, by

@@ -27,7 +27,7 @@ std::string probe_source(std::span<const std::string> expressions) {
 
 constexpr const char* kRequirementsSource =
     "// NCCL's own defaults, to be read off the PTX.\n"
-    "#include <nccl_device.h>\n\n"
+    "#include \"tilewire_nccl_host.h\"\n\n"
     "#if defined(NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER)\n"
     "extern \"C\" __constant__ ncclDevCommRequirements tilewire_probe =\n"
     "    NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;\n"

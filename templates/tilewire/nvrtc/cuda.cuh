@@ -13,6 +13,7 @@
 
 using cudaStream_t = struct CUstream_st*;
 using CUstream = cudaStream_t;
+using cudaEvent_t = struct CUevent_st*;
 using CUdeviceptr = unsigned long long;
 // An enumeration of the driver API, in structs that kernels see: an int.
 enum CUmemLocationType : int {
