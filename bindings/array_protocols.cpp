@@ -15,11 +15,16 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
-/// The text of the Python exception that is set, which is cleared: `BufferError: no strides`.
-std::string take_python_error() {
-  const py::error_already_set error;
+/// `BufferError: no strides`.
+std::string text_of(const py::error_already_set& error) {
   return fmt::format("{}: {}", py::str(error.type().attr("__name__")).cast<std::string>(),
                      py::str(error.value()).cast<std::string>());
+}
+
+/// The text of the Python exception that is set, which is cleared.
+std::string take_python_error() {
+  if (PyErr_Occurred() == nullptr) return "no reason given";
+  return text_of(py::error_already_set());
 }
 
 [[noreturn]] void fail(const ArrayRequest& request, const std::string& message) {
@@ -128,10 +133,9 @@ py::object request_capsule(ArrayRequest& request, const ArrayDevice& device) {
     keywords["stream"] = -1;  // no synchronisation
   }
   const py::object method = py::reinterpret_borrow<py::object>(request.object).attr("__dlpack__");
-  py::dict versioned(keywords);
-  versioned["max_version"] = py::make_tuple(dlpack::kMajorVersion, dlpack::kMinorVersion);
   try {
-    return method(**versioned);
+    return method(**keywords, py::arg("max_version") =
+                                  py::make_tuple(dlpack::kMajorVersion, dlpack::kMinorVersion));
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
@@ -244,7 +248,7 @@ std::optional<ArrayArgument> read_capsule(ArrayRequest& request) {
     if (array) request.owners.push_back(std::move(capsule));
     return array;
   } catch (const py::error_already_set& error) {
-    request.refusals.push_back(fmt::format("`__dlpack__` failed: {}", error.what()));
+    request.refusals.push_back(fmt::format("`__dlpack__` failed: {}", text_of(error)));
     return {};
   }
 }

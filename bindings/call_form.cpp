@@ -24,7 +24,7 @@ bool repeats_elements(const ArrayArgument& array) {
 }  // namespace
 
 CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid,
-                   std::vector<py::object> constants)
+                   std::vector<py::object> constants, std::optional<LocalFacts> facts)
     : target_(std::move(target)), grid_(grid), constants_(std::move(constants)) {
   const Artifact& artifact = target_->artifact();
   if (artifact.parameters.size() > CallArguments::kMaxParameters ||
@@ -34,15 +34,15 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
   }
   for (std::size_t i = 0; i < artifact.parameters.size(); ++i) {
     const Parameter& parameter = artifact.parameters[i];
-    const LocalFacts& facts = artifact.facts;
+    const LocalFacts& known = facts ? *facts : artifact.facts;
     ParameterPlan plan{};
     plan.kind = parameter.kind;
     plan.dtype = parameter.dtype;
     plan.rank = static_cast<int>(parameter.shape.size());
     plan.written = i < artifact.written.size() && artifact.written[i];
-    plan.check_facts = i < facts.contiguous.size() && i < facts.alignment.size();
-    plan.contiguous = plan.check_facts && facts.contiguous[i];
-    plan.alignment = plan.check_facts ? facts.alignment[i] : 0;
+    plan.exact = facts.has_value();
+    plan.contiguous = i < known.contiguous.size() && known.contiguous[i];
+    plan.alignment = i < known.alignment.size() ? known.alignment[i] : num_bytes(plan.dtype);
     for (std::size_t d = 0; d < parameter.shape.size(); ++d) {
       const auto& names = artifact.dimensions;
       const auto found = std::find(names.begin(), names.end(), parameter.shape[d].name);
@@ -83,11 +83,13 @@ bool CallForm::has_constants(PyObject* const* passed) const {
 bool CallForm::array_fits(const ParameterPlan& plan, const ArrayArgument& array) const {
   if (array.device.kind != DeviceKind::kCuda) return false;
   if (array.device.index != device_index_ && array.device.index >= 0) return false;
-  if (plan.check_facts &&
-      (array.is_contiguous() != plan.contiguous || array.alignment() != plan.alignment)) {
+  const bool contiguous = array.is_contiguous();
+  const int alignment = array.alignment();
+  if (plan.exact ? contiguous != plan.contiguous || alignment != plan.alignment
+                 : contiguous < plan.contiguous || alignment < plan.alignment) {
     return false;
   }
-  return !plan.written || (!array.read_only && (plan.contiguous || !repeats_elements(array)));
+  return !plan.written || (!array.read_only && (contiguous || !repeats_elements(array)));
 }
 
 bool CallForm::fits(const ParameterPlan& plan, const CallArguments::One& argument,

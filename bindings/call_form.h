@@ -31,8 +31,10 @@ struct CallArguments {
 class CallForm {
  public:
   /// `grid`: absent for `tw.auto`. `constants`: the value of each `tw.const` parameter, in order.
+  /// `facts`: what the arguments' facts must be, so that a better form is made where they differ;
+  /// absent: any that the artifact is right for.
   CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid,
-           std::vector<pybind11::object> constants);
+           std::vector<pybind11::object> constants, std::optional<LocalFacts> facts);
 
   /// Whether this form is right for these arguments; fills `values` (room for `kMaxArguments`) and
   /// `grid` where it is. Leaves no Python exception.
@@ -52,7 +54,7 @@ class CallForm {
     DType dtype;
     int rank;
     bool written;
-    bool check_facts;
+    bool exact;  ///< contiguous and alignment must be these, else at least these
     bool contiguous;
     int alignment;
     std::int64_t extents[kMaxRank];  ///< kDynamic: the run-time dimension in `dimensions`

@@ -53,7 +53,7 @@ void bind_launch_target(pybind11::module_& module);
 
 /// Adds `RecordingTarget(artifact, device_index, communicator, grid_limit)`: a target that starts
 /// nothing and remembers the last launch, to test and to measure the launch path where there is no
-/// GPU.
+/// GPU; and `describe(program, target)`: an artifact without its code.
 void bind_recording_target(pybind11::module_& module);
 
 }  // namespace tilewire::bindings

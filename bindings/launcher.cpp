@@ -64,7 +64,8 @@ PyObject* Launcher::call(PyObject* const* args, std::size_t nargsf, PyObject* na
   return PyObject_Vectorcall(fallback.ptr(), args, nargsf, names);
 }
 
-void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constants) {
+void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constants,
+                   std::optional<LocalFacts> facts) {
   std::vector<py::object> values(num_constants_);
   for (const CallParameter& parameter : parameters_) {
     if (parameter.kind != CallParameter::Kind::kConstant) continue;
@@ -78,7 +79,8 @@ void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constan
     throw InternalError(fmt::format("the artifact of `{}` has other parameters than its launcher",
                                     target->artifact().kernel));
   }
-  auto form = std::make_shared<CallForm>(std::move(target), grid_, std::move(values));
+  auto form =
+      std::make_shared<CallForm>(std::move(target), grid_, std::move(values), std::move(facts));
   forms_.insert(forms_.begin(), std::move(form));
   if (forms_.size() > kMaxForms) forms_.pop_back();
 }

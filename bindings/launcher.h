@@ -37,7 +37,8 @@ class Launcher {
   PyObject* call(PyObject* const* args, std::size_t nargsf, PyObject* names);
 
   /// See `launcher.add`.
-  void add(std::shared_ptr<LaunchTarget> target, const pybind11::dict& constants);
+  void add(std::shared_ptr<LaunchTarget> target, const pybind11::dict& constants,
+           std::optional<LocalFacts> facts);
   std::size_t num_forms() const { return forms_.size(); }
   int traverse(visitproc visit, void* arg) const;
 
@@ -71,8 +72,10 @@ class Launcher {
 /// `grid`: an int; None: `tw.auto`. `stream`: the handle to launch on; None: the framework's
 /// current one at each call.
 ///
-/// `launcher.add(target, constants)` tells it of a compiled form; `constants` is a dict with the
-/// value of every `tw.const` parameter. `len(launcher)` is the number of forms kept. A call whose
+/// `launcher.add(target, constants, facts=None)` tells it of a compiled form; `constants` is a dict
+/// with the value of every `tw.const` parameter. `facts`: those of the arguments that it was chosen
+/// for, so that other ones get a form of their own; None: it serves all that the artifact is right
+/// for. `len(launcher)` is the number of forms kept. A call whose
 /// arguments a form serves (dtypes, ranks, static extents, facts, constants, device, communicator)
 /// launches from C++ alone; every other call goes to `fallback(*args, **kwargs)`, which compiles,
 /// adds and launches, or raises. The form that served last is tried first.

@@ -41,12 +41,15 @@ void set_python_error(const std::exception_ptr& exception) {
   }
 }
 
+/// The garbage collector breaks cycles before it frees what is in them.
+PyObject* raise_collected() {
+  PyErr_SetString(PyExc_RuntimeError, "this launcher was collected");
+  return nullptr;
+}
+
 PyObject* vectorcall(PyObject* self, PyObject* const* args, std::size_t nargsf, PyObject* names) {
   Launcher* launcher = as_launcher(self)->launcher;
-  if (launcher == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "this launcher was collected");
-    return nullptr;
-  }
+  if (launcher == nullptr) return raise_collected();
   try {
     return launcher->call(args, nargsf, names);
   } catch (...) {
@@ -137,10 +140,16 @@ Py_ssize_t length(PyObject* self) {
 PyObject* add(PyObject* self, PyObject* args) {
   PyObject* target = nullptr;
   PyObject* constants = nullptr;
-  if (PyArg_ParseTuple(args, "OO!", &target, &PyDict_Type, &constants) == 0) return nullptr;
+  PyObject* facts = Py_None;
+  if (PyArg_ParseTuple(args, "OO!|O", &target, &PyDict_Type, &constants, &facts) == 0) {
+    return nullptr;
+  }
+  Launcher* launcher = as_launcher(self)->launcher;
+  if (launcher == nullptr) return raise_collected();
   try {
-    as_launcher(self)->launcher->add(py::handle(target).cast<std::shared_ptr<LaunchTarget>>(),
-                                     py::reinterpret_borrow<py::dict>(constants));
+    launcher->add(py::handle(target).cast<std::shared_ptr<LaunchTarget>>(),
+                  py::reinterpret_borrow<py::dict>(constants),
+                  py::handle(facts).cast<std::optional<LocalFacts>>());
   } catch (...) {
     set_python_error(std::current_exception());
     return nullptr;
@@ -150,8 +159,8 @@ PyObject* add(PyObject* self, PyObject* args) {
 
 PyMethodDef methods[] = {
     {"add", &add, METH_VARARGS,
-     "add(target, constants): serve calls through this LaunchTarget, whose `tw.const` parameters "
-     "have these values."},
+     "add(target, constants, facts=None): serve calls through this LaunchTarget, whose `tw.const` "
+     "parameters have these values; only calls whose arguments have these LocalFacts, if any."},
     {nullptr, nullptr, 0, nullptr},
 };
 

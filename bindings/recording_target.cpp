@@ -2,7 +2,9 @@
 #include <string>
 #include <utility>
 
+#include "bindings/bindings.h"
 #include "bindings/launch_target.h"
+#include "compiler/passes/lower.h"
 #include "compiler/support/error.h"
 #include "runtime/driver/argument_layout.h"
 
@@ -45,6 +47,7 @@ class RecordingTarget : public LaunchTarget {
     return py::bytes(reinterpret_cast<const char*>(&values_[index]), is_own ? size : 0);
   }
 
+  std::size_t num_slots() const { return values_.size(); }
   int num_launches() const { return num_launches_; }
   int grid() const { return grid_; }
   std::uintptr_t stream() const { return stream_; }
@@ -78,8 +81,16 @@ void bind_recording_target(py::module_& module) {
       .def_property_readonly("stream", &RecordingTarget::stream)
       .def("fail_with", &RecordingTarget::fail_with, py::arg("message"),
            "Every later launch is a BackendError with this message; none where it is empty.")
+      .def_property_readonly("num_slots", &RecordingTarget::num_slots)
       .def("slot", &RecordingTarget::slot, py::arg("index"),
            "The bytes of a slot of the artifact in the last launch.");
+  module.def(
+      "describe",
+      [](PythonProgram& program, const Target& target) {
+        return std::make_shared<Artifact>(describe(lower(program.take(), target), target));
+      },
+      py::arg("program"), py::arg("target"),
+      "The artifact of a program without its code; uses the program up.");
 }
 
 }  // namespace tilewire::bindings

@@ -130,6 +130,10 @@ class Binding {
       fail(index, "expected rank {} {}, got rank {} {}", parameter.shape.size(),
            shape_of(parameter), array.rank, shape_of(array));
     }
+    if (array.alignment() < num_bytes(array.dtype)) {
+      fail(index, "is not aligned to its elements of {} bytes; pass a copy",
+           num_bytes(array.dtype));
+    }
     for (int i = 0; i < array.rank; ++i) {
       const Dimension& dimension = parameter.shape[static_cast<std::size_t>(i)];
       if (dimension.size == kDynamic) {
@@ -249,7 +253,8 @@ bool satisfies(const LocalFacts& facts, const LocalFacts& assumed) {
     if (assumed.contiguous[i] && !facts.contiguous.at(i)) return false;
   }
   for (std::size_t i = 0; i < assumed.alignment.size(); ++i) {
-    if (facts.alignment.at(i) < assumed.alignment[i]) return false;
+    const bool is_scalar = facts.alignment.at(i) == 0;
+    if (!is_scalar && facts.alignment[i] < assumed.alignment[i]) return false;
   }
   return true;
 }

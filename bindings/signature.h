@@ -18,7 +18,7 @@ namespace tilewire::bindings {
 struct Argument {
   enum class Kind : std::uint8_t { kArray, kWindow, kScalar };
   Kind kind = Kind::kScalar;
-  ArrayArgument array;                   ///< kArray; kWindow: this rank's copy
+  ArrayArgument array{};                 ///< kArray; kWindow: this rank's copy
   const WindowObject* window = nullptr;  ///< kWindow
   pybind11::object object;               ///< what was passed
 };

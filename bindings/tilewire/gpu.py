@@ -57,7 +57,7 @@ class _GpuLauncher(Communicator):
         world = self._world if loaded.takes_world else None
         target = _tilewire.LaunchTarget(world, loaded, limit)
         target.launch(size, call.values, stream)
-        launcher.add(target, dict(call.specialisation.constants))
+        launcher.add(target, dict(call.specialisation.constants), call.facts)
 
 
 class GpuCommunicator(_GpuLauncher):

@@ -1,0 +1,343 @@
+"""The launcher: which calls it serves from C++ alone, with which values, and which it hands on."""
+
+import gc
+import struct
+import weakref
+
+import dlpack_structures as dlpack
+import launch_kernels as kernels
+import numpy
+import pytest
+import tilewire as tw
+from tilewire._tilewire import DType, Launcher, LocalFacts, RecordingTarget
+
+
+class Fallback:
+    """Remembers the calls that came here."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, *args, **kwargs):
+        self.calls.append((args, kwargs))
+        return "fallback"
+
+
+def make(grid=16, stream=None, **artifact):
+    fallback = Fallback()
+    launcher = Launcher(fallback, kernels.PARAMETERS, grid=grid, stream=stream)
+    target = add(launcher, **artifact)
+    return launcher, target, fallback
+
+
+def add(launcher, grid_limit=0, device_index=0, **artifact):
+    target = RecordingTarget(
+        kernels.artifact_of(**artifact),
+        device_index=device_index,
+        communicator=kernels.COMMUNICATOR,
+        grid_limit=grid_limit,
+    )
+    constants = {"H": artifact.get("columns", 8), "MODE": artifact.get("mode", 1)}
+    launcher.add(target, constants)
+    return target
+
+
+def slots(target):
+    """(kind, bytes) of the last launch, in the order of the kernel's parameters."""
+    return [target.slot(i) for i in range(target.num_slots)]
+
+
+def test_values_reach_the_kernel():
+    launcher, target, fallback = make()
+    assert launcher(*kernels.gpu_arguments(rows=5)) is None
+    assert (target.num_launches, target.grid) == (1, 16)
+    window, gain, y, factor, count, rows, _, _ = slots(target)
+    assert struct.unpack("QQQ", window) == (0, 0, 0xAB0000)
+    assert struct.unpack("Q", gain) == (0x10000,)
+    assert struct.unpack("Q", y) == (0x20000,)
+    assert struct.unpack("f", factor) == (0.5,)
+    assert struct.unpack("i", count) == (3,)
+    assert struct.unpack("q", rows) == (5,)
+    assert fallback.calls == []
+
+
+def test_strides_reach_the_kernel():
+    facts = LocalFacts([True, True, False, False, False], [16, 16, 16, 0, 0])
+    launcher, target, fallback = make(facts=facts)
+    arguments = kernels.gpu_arguments()
+    arguments[2] = dlpack.ExchangeTensor(0x20000, shape=(4, 8), strides=(24, 2))
+    launcher(*arguments)
+    strides = [struct.unpack("q", each)[0] for each in slots(target)[5:7]]
+    assert strides == [24, 2]
+    assert fallback.calls == []
+
+
+def test_the_first_call_goes_to_the_fallback():
+    fallback = Fallback()
+    launcher = Launcher(fallback, kernels.PARAMETERS, grid=4)
+    assert launcher(1, 2, H=3) == "fallback"
+    assert fallback.calls == [((1, 2), {"H": 3})]
+    assert len(launcher) == 0
+
+
+def test_names_and_constants():
+    launcher, target, fallback = make()
+    x, gain, y, factor, count = kernels.gpu_arguments()
+    launcher(x, gain, y, count=count, factor=factor)
+    launcher(y=y, x=x, gain=gain, factor=factor, count=7, H=8, MODE=1)
+    assert struct.unpack("i", target.slot(4)) == (7,)
+    name = "".join(["fac", "tor"])  # not the interned string
+    launcher(x, gain, y, count=count, **{name: factor})
+    assert (target.num_launches, fallback.calls) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("positional", "named"),
+    [
+        (5, {"H": 16}),  # another constant
+        (5, {"MODE": 2}),
+        (5, {"MODE": True}),  # equal to 1, yet other code
+        (5, {"OTHER": 1}),
+        (5, {"x": None}),  # twice
+        (4, {}),  # one is missing
+        (5, {"H": None}),
+    ],
+)
+def test_calls_of_another_form_go_to_the_fallback(positional, named):
+    launcher, target, fallback = make()
+    arguments = kernels.gpu_arguments()[:positional]
+    assert launcher(*arguments, **named) == "fallback"
+    assert fallback.calls == [(tuple(arguments), named)]
+    assert target.num_launches == 0
+
+
+def test_constants_are_not_positional():
+    launcher, target, fallback = make()
+    launcher(*kernels.gpu_arguments(), 8)
+    assert (target.num_launches, len(fallback.calls)) == (0, 1)
+
+
+def tensor(*args, **kwargs):
+    return dlpack.ExchangeTensor(*args, **kwargs)
+
+
+def failing_tensor():
+    value = tensor(0x20000)
+    value.fails = True
+    return value
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [
+        (0, kernels.gpu_window((5, 8))),  # T differs from y's
+        (0, kernels.gpu_window((4, 16))),
+        (0, kernels.gpu_window(dtype=DType.bf16)),
+        (0, kernels.gpu_window(communicator=0xC1)),
+        (0, kernels.gpu_window(device_index=1)),
+        (0, tensor(0x20000)),  # no window
+        (0, None),
+        (1, tensor(0x10000, shape=(9,))),
+        (1, tensor(0x10000, shape=(2, 4))),
+        (1, tensor(0x10000, (dlpack.BFLOAT, 16), (8,))),
+        (1, tensor(0x10000, shape=(8,), strides=(2,))),
+        (1, tensor(0x10004, shape=(8,))),  # aligned to 4 bytes only
+        (1, tensor(0x10002, shape=(8,))),  # not even that
+        (1, tensor(0x10000, shape=(8,), device=(dlpack.CUDA, 1))),
+        (1, numpy.zeros(8, numpy.float32)),  # on the CPU
+        (1, [0.0] * 8),
+        (2, failing_tensor()),
+        (2, tensor(0x20000, strides=(0, 1))),  # stored to, and rows share memory
+        (3, "text"),
+        (3, 1e39),
+        (3, None),
+        (4, 1.5),
+        (4, 1 << 31),
+    ],
+)
+def test_arguments_of_another_form_go_to_the_fallback(index, value):
+    launcher, target, fallback = make()
+    arguments = kernels.gpu_arguments()
+    arguments[index] = value
+    assert launcher(*arguments) == "fallback"
+    assert fallback.calls == [(tuple(arguments), {})]
+    assert target.num_launches == 0
+
+
+def test_facts_that_a_form_was_chosen_for():
+    launcher, general, fallback = make(facts=None)
+    launcher(*kernels.gpu_arguments())
+    assert (general.num_launches, len(fallback.calls)) == (1, 0)
+    # The same code, chosen for arguments of which nothing was known: others get code of their own.
+    launcher = Launcher(fallback, kernels.PARAMETERS, grid=1)
+    weak = LocalFacts([True, False, True, False, False], [16, 4, 16, 0, 0])
+    target = RecordingTarget(kernels.artifact_of(facts=None), communicator=kernels.COMMUNICATOR)
+    launcher.add(target, {"H": 8, "MODE": 1}, weak)
+    arguments = kernels.gpu_arguments()
+    launcher(*arguments)
+    assert (target.num_launches, len(fallback.calls)) == (0, 1)
+    arguments[1] = tensor(0x10004, shape=(8,), strides=(3,))
+    launcher(*arguments)
+    assert (target.num_launches, len(fallback.calls)) == (1, 1)
+
+
+def test_without_facts_any_strides_and_alignment_are_served():
+    launcher, target, _ = make(facts=None)
+    arguments = kernels.gpu_arguments()
+    arguments[1] = tensor(0x10004, shape=(8,), strides=(3,))
+    launcher(*arguments)
+    assert target.num_launches == 1
+
+
+def test_a_window_can_be_passed_for_a_tensor():
+    launcher, target, _ = make()
+    arguments = kernels.gpu_arguments()
+    arguments[2] = kernels.gpu_window()
+    launcher(*arguments)
+    assert struct.unpack("Q", target.slot(2)) == (0xAB0000,)
+
+
+def test_subclasses_of_windows_and_tensors_are_served():
+    class Named(type(kernels.gpu_window())):
+        pass
+
+    class Parameter(dlpack.ExchangeTensor):
+        pass
+
+    launcher, target, _ = make()
+    arguments = kernels.gpu_arguments()
+    arguments[0] = Named(
+        dtype=DType.f32, shape=(4, 8), device="cuda", rank=0, copies=[0x99], owner=None,
+        communicator=kernels.COMMUNICATOR,
+    )  # fmt: skip
+    arguments[2] = Parameter(0x30000)
+    launcher(*arguments)
+    assert struct.unpack("QQQ", target.slot(0)) == (0, 0, 0x99)
+    assert struct.unpack("Q", target.slot(2)) == (0x30000,)
+
+
+def test_other_protocols_are_served_too():
+    launcher, target, fallback = make(stream=0x77)
+    arguments = kernels.gpu_arguments()
+    arguments[2] = dlpack.CapsuleTensor(0x2FFF0, (dlpack.FLOAT, 32), (4, 8))
+    launcher(*arguments)
+    assert struct.unpack("Q", target.slot(2)) == (0x30000,)
+    assert arguments[2].asked[-1]["stream"] == 0x77
+    read_only = dlpack.CapsuleTensor(0x2FFF0, (dlpack.FLOAT, 32), (4, 8), flags=dlpack.READ_ONLY)
+    arguments[2] = read_only
+    launcher(*arguments)
+    assert (target.num_launches, len(fallback.calls)) == (1, 1)
+
+
+@pytest.mark.parametrize("value", [numpy.float32(0.5), numpy.float64(0.5), numpy.int32(2), True])
+def test_numpy_scalars_are_served(value):
+    launcher, target, _ = make()
+    arguments = kernels.gpu_arguments()
+    arguments[3] = value
+    launcher(*arguments)
+    assert struct.unpack("f", target.slot(3)) == (float(value),)
+
+
+def test_stream_is_the_frameworks_current_one():
+    launcher, target, _ = make()
+    launcher(*kernels.gpu_arguments())
+    assert target.stream == dlpack.ExchangeTensor.stream
+
+
+def test_stream_can_be_said():
+    launcher, target, _ = make(stream=0x1234)
+    launcher(*kernels.gpu_arguments())
+    assert target.stream == 0x1234
+
+
+@pytest.mark.parametrize(("rows", "grid"), [(4, 4), (100, 32), (1, 1), (0, 1)])
+def test_auto_grid_follows_the_arguments(rows, grid):
+    launcher, target, _ = make(grid=None, grid_limit=32)
+    launcher(*kernels.gpu_arguments(rows=rows))
+    assert target.grid == grid
+
+
+def test_several_forms_are_kept():
+    launcher, first, fallback = make()
+    second = add(launcher, dtype=DType.bf16)
+    third = add(launcher, mode=2)
+    assert len(launcher) == 3
+    bf16 = kernels.gpu_arguments(dtype=(dlpack.BFLOAT, 16), window_dtype=DType.bf16)
+    for _ in range(2):
+        launcher(*kernels.gpu_arguments())
+        launcher(*bf16)
+        launcher(*kernels.gpu_arguments(), MODE=2)
+    assert [t.num_launches for t in (first, second, third)] == [2, 2, 2]
+    assert fallback.calls == []
+
+
+def test_the_number_of_forms_is_bounded():
+    launcher, _, _ = make()
+    for mode in range(2, 80):
+        add(launcher, mode=mode)
+    assert len(launcher) == 32
+
+
+def test_a_failed_launch_raises():
+    launcher, target, fallback = make()
+    target.fail_with("CUDA driver: cuLaunchKernelEx failed: 1")
+    with pytest.raises(tw.BackendError, match="cuLaunchKernelEx failed"):
+        launcher(*kernels.gpu_arguments())
+    target.fail_with("")
+    launcher(*kernels.gpu_arguments())
+    assert (target.num_launches, fallback.calls) == (1, [])
+
+
+def test_an_exception_of_the_fallback_passes_through():
+    def fallback(*_args):
+        raise tw.UserError("said by the slow path")
+
+    launcher = Launcher(fallback, kernels.PARAMETERS, grid=1)
+    with pytest.raises(tw.UserError, match="said by the slow path"):
+        launcher(1)
+
+
+def test_an_artifact_of_another_signature_is_refused():
+    launcher = Launcher(Fallback(), kernels.PARAMETERS[1:], grid=1)
+    with pytest.raises(tw.InternalError, match="other parameters"):
+        add(launcher)
+    launcher = Launcher(Fallback(), kernels.PARAMETERS, grid=1)
+    with pytest.raises(tw.InternalError, match="no value for the constant `H`"):
+        launcher.add(RecordingTarget(kernels.artifact_of()), {"MODE": 1})
+
+
+def test_arguments_are_not_kept():
+    launcher, _, _ = make()
+    arguments = kernels.gpu_arguments()
+    alive = [weakref.ref(each) for each in arguments[1:3]]
+    launcher(*arguments)
+    del arguments
+    gc.collect()
+    assert [each() for each in alive] == [None, None]
+
+
+def test_a_cycle_through_the_fallback_is_collected():
+    class Kernel:
+        pass
+
+    kernel = Kernel()
+    kernel.launcher = Launcher(lambda *_: kernel, kernels.PARAMETERS, grid=1)
+    alive = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert alive() is None
+
+
+def test_slow_path_checks_and_launches():
+    target = RecordingTarget(kernels.artifact_of(), communicator=kernels.COMMUNICATOR)
+    target.launch(3, kernels.gpu_arguments(rows=6), 0x55)
+    assert (target.grid, target.stream) == (3, 0x55)
+    assert struct.unpack("q", target.slot(5)) == (6,)
+    arguments = kernels.gpu_arguments()
+    arguments[0] = kernels.gpu_window(communicator=1)
+    with pytest.raises(tw.UserError, match="window of another communicator"):
+        target.launch(3, arguments, 0)
+    arguments = kernels.gpu_arguments()
+    arguments[1] = tensor(0x10000, shape=(8,), device=(dlpack.CUDA, 1))
+    with pytest.raises(tw.UserError, match="`x` is on cuda:0 but argument `gain` is on cuda:1"):
+        target.launch(3, arguments, 0)
