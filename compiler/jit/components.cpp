@@ -48,6 +48,14 @@ std::optional<int> driver_version(const SharedLibrary& driver) {
   return code == 0 ? std::optional(version) : std::nullopt;
 }
 
+std::optional<int> driver_version_or_null() {
+  try {
+    return driver_version(load_library(cuda_driver_library()));
+  } catch (const BackendError&) {
+    return std::nullopt;  // no driver: nothing to be too new for
+  }
+}
+
 void inspect_driver(ComponentReport& result) {
   const SharedLibrary driver = load_library(cuda_driver_library());
   result.found_path = driver.path();
@@ -66,15 +74,11 @@ void inspect_nvrtc(ComponentReport& result) {
   const Nvrtc& nvrtc = Nvrtc::get();
   result.found_path = nvrtc.path();
   result.version = nvrtc.version();
-  try {
-    const auto version = driver_version(load_library(cuda_driver_library()));
-    if (version && nvrtc.major() > *version / 1000) {
-      result.problem = fmt::format("the driver is of CUDA {} and may not load what it compiles",
-                                   *version / 1000);
-      result.remedy = "update the driver, or install an NVRTC of the driver's CUDA version";
-    }
-  } catch (const BackendError&) {
-    // No driver: nothing to be too new for.
+  const auto driver = driver_version_or_null();
+  if (driver && nvrtc.major() > *driver / 1000) {
+    result.problem =
+        fmt::format("the driver is of CUDA {} and may not load what it compiles", *driver / 1000);
+    result.remedy = "update the driver, or install an NVRTC of the driver's CUDA version";
   }
 }
 

@@ -168,9 +168,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kStandIn
 /// The file that an include line of `file` means, relative to the include folder; empty for one
 /// that is not NCCL's.
 std::string resolve(const NcclFiles& files, const std::string& file, const std::string& spelled) {
-  const auto beside = (fs::path(file).parent_path() / spelled).lexically_normal().string();
+  auto beside = (fs::path(file).parent_path() / spelled).lexically_normal().string();
   if (files.find(beside) != files.end()) return beside;
-  const auto root = fs::path(spelled).lexically_normal().string();
+  auto root = fs::path(spelled).lexically_normal().string();
   return files.find(root) != files.end() ? root : std::string();
 }
 
