@@ -1,0 +1,87 @@
+#pragma once
+
+// What device code finds in CUDA, for one CTA of host threads: enough to run the templates in
+// `templates/tilewire` on any machine. Include it before them, in one test file.
+
+#include <barrier>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "templates/tilewire/base.cuh"
+
+namespace tilewire::device {
+
+struct uint2 {
+  uint32_t x, y;
+};
+struct uint4 {
+  uint32_t x, y, z, w;
+};
+
+inline thread_local struct {
+  unsigned x = 0;
+} threadIdx;
+
+/// One CTA: its threads, their barriers, and room for shuffles.
+class Cta {
+ public:
+  static void run(int num_threads, const std::function<void()>& body) {
+    Cta cta(num_threads);
+    current_ = &cta;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < num_threads; ++i) {
+      threads.emplace_back([&body, i] {
+        threadIdx.x = static_cast<unsigned>(i);
+        body();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  static void meet() { current_->all_.arrive_and_wait(); }
+
+  /// The 8 bytes that the lane with the number `lane` of the caller's warp holds.
+  static uint64_t exchange(uint64_t bits, unsigned lane) {
+    const unsigned warp = threadIdx.x / 32;
+    std::barrier<>& barrier = *current_->warps_[warp];
+    current_->lanes_[threadIdx.x] = bits;
+    barrier.arrive_and_wait();
+    const uint64_t result = current_->lanes_[warp * 32 + lane];
+    barrier.arrive_and_wait();
+    return result;
+  }
+
+ private:
+  explicit Cta(int num_threads) : all_(num_threads), lanes_(static_cast<std::size_t>(num_threads)) {
+    for (int i = 0; i < num_threads; i += 32) {
+      warps_.push_back(std::make_unique<std::barrier<>>(32));
+    }
+  }
+
+  static inline Cta* current_ = nullptr;
+  std::barrier<> all_;
+  std::vector<std::unique_ptr<std::barrier<>>> warps_;
+  std::vector<uint64_t> lanes_;
+};
+
+inline void __syncthreads() { Cta::meet(); }
+
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = Cta::exchange(bits, threadIdx.x % 32 ^ static_cast<unsigned>(mask));
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
+
+}  // namespace tilewire::device
+
+#define __isGlobal(pointer) true
+#define __builtin_assume(condition) static_cast<void>(0)
