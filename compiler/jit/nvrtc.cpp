@@ -1,5 +1,6 @@
 #include "compiler/jit/nvrtc.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -119,6 +120,14 @@ std::string save_source(const NvrtcRequest& request) {
   return file ? path.string() : fmt::format("nowhere ({} can't be written)", path.string());
 }
 
+/// NVRTC opens this library by its bare name when it first compiles, which only the loader's path
+/// would find. One that lies beside NVRTC, as in Python wheels, is loaded first; the name then
+/// means that one. It stays loaded. Where there is none, NVRTC finds its own or says so.
+void load_builtins(const std::filesystem::path& nvrtc, int major, int minor) {
+  const std::string name = fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
+  dlopen((nvrtc.parent_path() / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 }  // namespace
 
 Nvrtc::Nvrtc(SharedLibrary library) : library_(std::move(library)), api_(new Api(library_)) {
@@ -130,6 +139,7 @@ Nvrtc::Nvrtc(SharedLibrary library) : library_(std::move(library)), api_(new Api
     throw BackendError(fmt::format("NVRTC ({}) is version {}: 12 and 13 are supported",
                                    path().string(), version()));
   }
+  load_builtins(path(), major_, minor_);
 }
 
 const Nvrtc& Nvrtc::get() {
