@@ -92,6 +92,8 @@ step() {
       pytest hang 180 tests/multi_gpu/test_hang.py; fi ;;
     compile-time) run compile-time 120 "$PYTHON" tests/benchmarks/compile_time.py \
       "$OUT/compile_time.json" ;;
+    virtual-speed) run virtual-speed 120 "$PYTHON" tests/benchmarks/virtual_ranks.py \
+      "$OUT/virtual_ranks.json" ;;
     launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
     benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
       "$OUT/allreduce_rmsnorm.json" ;;
@@ -99,7 +101,7 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize world-of-one virtual example multi-gpu hang compile-time launch benchmark)
+steps=(doctor cpp cpp-hang sanitize world-of-one virtual example multi-gpu hang compile-time virtual-speed launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo
