@@ -25,6 +25,37 @@ def one_dimension(kernel: Kernel, grid: Grid) -> int | None:
     return grid if isinstance(grid, int) else None
 
 
+def _load(compiled: Compiled, device: int, device_comm_bytes: int) -> Any:
+    """The kernel on GPU number `device`, loaded there once."""
+    return compiled.loaded_on(
+        device, lambda artifact: _tilewire.GpuKernel(device, artifact, device_comm_bytes)
+    )
+
+
+def _window_of(
+    comm: GpuCommunicator | VirtualGpuCommunicator,
+    memory: Any,
+    shape: tuple[int, ...],
+    dtype: DType,
+    rank: int,
+    local_rank: int,
+) -> Window:
+    """`memory` as the kernel of `rank` takes it, which is this process's `local_rank`-th."""
+    window = make_window(
+        comm,
+        dtype,
+        shape,
+        device="cuda",
+        device_index=comm._device,
+        rank=rank,
+        copies=[memory.address(each) for each in range(comm.size)],
+        owner=memory,
+        identity=comm._world.address,
+    )
+    _tilewire.attach_window(window, memory, local_rank)
+    return window
+
+
 class _GpuLauncher(Communicator):
     """What launches with and without a communicator have in common."""
 
@@ -36,10 +67,8 @@ class _GpuLauncher(Communicator):
         return f"cuda:{self._device}"
 
     def _load(self, compiled: Compiled) -> Any:
-        if compiled.loaded is None:
-            bytes_ = self._world.device_comm_bytes if self._world is not None else 0
-            compiled.loaded = _tilewire.GpuKernel(self._device, compiled.artifact, bytes_)
-        return compiled.loaded
+        num_bytes = self._world.device_comm_bytes if self._world is not None else 0
+        return _load(compiled, self._device, num_bytes)
 
     def _choose(self, kernel: Kernel, grid: Grid, call: Call) -> tuple[Any, int]:
         """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
@@ -75,18 +104,7 @@ class GpuCommunicator(_GpuLauncher):
         shape, dtype = check_shape(shape), as_dtype(dtype)
         stream = _tilewire.current_stream(self._device)
         memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
-        window = make_window(
-            self,
-            dtype,
-            shape,
-            device="cuda",
-            device_index=self._device,
-            rank=self.rank,
-            copies=[memory.address(rank) for rank in range(self.size)],
-            owner=memory,
-            identity=self._world.address,
-        )
-        _tilewire.attach_window(window, memory, 0)
+        window = _window_of(self, memory, shape, dtype, self.rank, 0)
         window.memory = memory
         return window
 
@@ -180,25 +198,11 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         shape, dtype = check_shape(shape), as_dtype(dtype)
         stream = _tilewire.current_stream(self._device)
         memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
-        windows = [self._window_of(memory, shape, dtype, rank) for rank in range(self.size)]
+        ranks = range(self.size)
+        windows = [_window_of(self, memory, shape, dtype, rank, rank) for rank in ranks]
         for window in windows:
             window.of_ranks = windows
         return windows[0]
-
-    def _window_of(self, memory: Any, shape: tuple[int, ...], dtype: DType, rank: int) -> Window:
-        window = make_window(
-            self,
-            dtype,
-            shape,
-            device="cuda",
-            device_index=self._device,
-            rank=rank,
-            copies=[memory.address(each) for each in range(self.size)],
-            owner=memory,
-            identity=self._world.address,
-        )
-        _tilewire.attach_window(window, memory, rank)
-        return window
 
     def barrier(self) -> None:
         self._world.barrier()
@@ -219,14 +223,11 @@ class VirtualGpuCommunicator(VirtualCommunicator):
     ) -> None:
         facts = calls[0].facts if all(each.facts == calls[0].facts for each in calls) else None
         compiled = kernel.compile(self.target, calls[0].specialisation, facts)
-        if compiled.loaded is None:
-            compiled.loaded = _tilewire.GpuKernel(
-                self._device, compiled.artifact, self._world.device_comm_bytes
-            )
+        loaded = _load(compiled, self._device, self._world.device_comm_bytes)
         values = [self._values_of(call, rank) for rank, call in enumerate(calls)]
         _tilewire.launch_ranks(
             self._world,
-            compiled.loaded,
+            loaded,
             one_dimension(kernel, grid),
             values,
             stream,

@@ -126,7 +126,13 @@ class Compiled:
     def __init__(self, artifact: Artifact, report: CompileReport) -> None:
         self.artifact = artifact
         self.report = report
-        self.loaded: Any = None  # what a runtime made of it
+        self._loaded: dict[Any, Any] = {}
+
+    def loaded_on(self, device: Any, load: Callable[[Artifact], Any]) -> Any:
+        """What `load` made of the artifact for this device, the first time it was asked for."""
+        if device not in self._loaded:
+            self._loaded[device] = load(self.artifact)
+        return self._loaded[device]
 
 
 class KernelOn:

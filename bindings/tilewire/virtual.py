@@ -73,8 +73,7 @@ class HostRequest:
         self.grid = grid
         self.call = call
         self.compiled: Compiled = kernel.compile(world.target, call.specialisation, call.facts)
-        if self.compiled.loaded is None:
-            self.compiled.loaded = _tilewire.CpuKernel(self.compiled.artifact)
+        self.loaded = self.compiled.loaded_on("cpu", _tilewire.CpuKernel)
         self.arguments = _tilewire.pack_cpu_arguments(self.compiled.artifact, call.values)
 
     @property
@@ -91,7 +90,7 @@ class HostRequest:
             grid = (*self.grid, 1, 1)[:3]
         else:
             grid = (auto_grid, 1, 1)
-        return self.compiled.loaded, grid, self.arguments.slots
+        return self.loaded, grid, self.arguments.slots
 
     def protocol(self) -> tuple[Any, ...]:
         """What must be the same on all ranks of a two-sided launch."""

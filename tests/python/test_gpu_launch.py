@@ -184,6 +184,24 @@ def test_kernels_that_meet_nobody_outlive_the_communicator(comm, targets):
     assert len(targets) == 1 and targets[0].num_launches == 2
 
 
+def test_a_kernel_is_loaded_once_on_each_gpu_that_it_runs_on(targets):
+    scale, devices = make_scale(), []
+
+    class Loaded(FakeKernel):
+        def __init__(self, device, artifact, device_comm_bytes):
+            super().__init__(device, artifact, device_comm_bytes)
+            devices.append(device)
+
+    gpu._tilewire.GpuKernel = Loaded
+    for grid, ordinal in ((2, 0), (3, 1), (4, 0)):
+        world = FakeWorld()
+        world.device_ordinal = ordinal
+        with gpu.GpuCommunicator(world) as comm:
+            tw.communicator.set_default(comm)
+            scale[grid](CudaArray(1000), CudaArray(1000), 2.0)
+    assert devices == [0, 1]
+
+
 def test_without_a_communicator(targets):
     scale = make_scale()
     for _ in range(2):
