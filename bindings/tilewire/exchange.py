@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 from tilewire.errors import BackendError
@@ -27,8 +29,6 @@ def share_bytes(made: bytes | None, rank: int, size: int, address: str, port: in
 
 
 def _through_store(made: bytes | None, rank: int, size: int, address: str, port: int) -> bytes:
-    import os
-
     from torch.distributed import PrefixStore, TCPStore
 
     global _count
@@ -107,9 +107,9 @@ def _receive(connection: socket.socket, count: int) -> bytes:
     return received
 
 
-def _wait_for(condition: object, what: str) -> None:
+def _wait_for(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _TIMEOUT_S
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if time.monotonic() > deadline:
             raise BackendError(f"rank 0 waited {_TIMEOUT_S:.0f} s for {what}")
         time.sleep(0.01)
