@@ -49,6 +49,7 @@ inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
+inline constexpr int kCaptureModeGlobal = 0;
 inline constexpr int kCaptureModeRelaxed = 2;
 
 inline constexpr int kLaunchAttributeCooperative = 2;

@@ -73,6 +73,7 @@ Device::Device(int ordinal) : ordinal_(ordinal) {
   max_shared_bytes_ = attribute(cuda::kAttributeMaxSharedMemoryPerBlockOptin, ordinal);
   compute_capability_ = 10 * attribute(cuda::kAttributeComputeCapabilityMajor, ordinal) +
                         attribute(cuda::kAttributeComputeCapabilityMinor, ordinal);
+  const OutsideCapture outside;
   check_cuda(cuda::api().primary_context_retain(&context_, ordinal), "cuDevicePrimaryCtxRetain");
 }
 
@@ -118,11 +119,22 @@ void refuse_capture(cuda::Stream stream, std::string_view what) {
       what));
 }
 
-OutsideCapture::OutsideCapture() {
-  check_cuda(cuda::api().exchange_capture_mode(&mode_), "cuThreadExchangeStreamCaptureMode");
+// An error of an earlier launch, which this call may report, is told by the calls that follow.
+OutsideCapture::OutsideCapture() noexcept
+    : changed_(cuda::api().exchange_capture_mode(&mode_) == cuda::kSuccess) {}
+
+OutsideCapture::~OutsideCapture() {
+  if (changed_) cuda::api().exchange_capture_mode(&mode_);
 }
 
-OutsideCapture::~OutsideCapture() { cuda::api().exchange_capture_mode(&mode_); }
+CleanupScope::CleanupScope(const Device& device) noexcept
+    : entered_(!device.is_left_to_exit() &&
+               cuda::api().context_push(device.context()) == cuda::kSuccess) {}
+
+CleanupScope::~CleanupScope() {
+  cuda::Context popped = nullptr;
+  if (entered_) cuda::api().context_pop(&popped);
+}
 
 OwnedStream::OwnedStream(const Device& device) {
   const ContextGuard guard(device);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,9 @@ class Device {
   cuda::Context context() const { return context_; }
   /// Waits for all work on this GPU. HangError where a wait there gave up.
   void synchronize() const;
+  /// Work on this GPU may never end, and freeing waits for it: from now on the process's end frees.
+  void leave_to_exit() const noexcept { left_to_exit_ = true; }
+  bool is_left_to_exit() const noexcept { return left_to_exit_; }
 
  private:
   explicit Device(int ordinal);
@@ -52,6 +56,7 @@ class Device {
   int max_shared_bytes_ = 0;
   int compute_capability_ = 0;
   cuda::Context context_ = nullptr;
+  mutable std::atomic<bool> left_to_exit_ = false;
 };
 
 /// `sm_90a` for 90.
@@ -77,17 +82,35 @@ Capture capture_of(cuda::Stream stream);
 /// can't record; says to do it before the capture.
 void refuse_capture(cuda::Stream stream, std::string_view what);
 
-/// For a scope, this thread may do on other streams what is forbidden while it captures one (load
-/// modules, wait): such work is done at once and is not part of the graph.
+/// For a scope, this thread may do on other streams what invalidates a capture that it or, in the
+/// global mode, any thread has begun: load and unload modules, allocate, free, wait. Such work is
+/// done at once and is not part of the graph. Waiting for a whole GPU, or for the stream that is
+/// captured, stays forbidden.
 class OutsideCapture {
  public:
-  OutsideCapture();
+  OutsideCapture() noexcept;
   ~OutsideCapture();
   OutsideCapture(const OutsideCapture&) = delete;
   OutsideCapture& operator=(const OutsideCapture&) = delete;
 
  private:
   int mode_ = cuda::kCaptureModeRelaxed;  ///< the thread's own, meanwhile
+  bool changed_;
+};
+
+/// For a scope that gives something of a GPU back, on any thread and at any time: its context is
+/// current, captures go on, nothing throws. False where it should be left to the process's end.
+class CleanupScope {
+ public:
+  explicit CleanupScope(const Device& device) noexcept;
+  ~CleanupScope();
+  CleanupScope(const CleanupScope&) = delete;
+  CleanupScope& operator=(const CleanupScope&) = delete;
+  explicit operator bool() const { return entered_; }
+
+ private:
+  OutsideCapture outside_;
+  bool entered_;
 };
 
 /// Owns a stream that doesn't synchronise with the legacy stream.

@@ -83,7 +83,8 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
 }
 
 void GpuKernel::UnloadModule::operator()(cuda::Module module) const {
-  cuda::api().module_unload(module);  // fails, without harm, where the context died before
+  const CleanupScope scope(*device);
+  if (scope) cuda::api().module_unload(module);  // fails, without harm, in a dead context
 }
 
 void GpuKernel::load() {

@@ -82,9 +82,11 @@ class GpuKernel {
   int lane_slot_;
   const cuda::Api* api_ = nullptr;
   struct UnloadModule {
+    const Device* device;
     void operator()(cuda::Module module) const;
   };
-  std::unique_ptr<std::remove_pointer_t<cuda::Module>, UnloadModule> module_;
+  std::unique_ptr<std::remove_pointer_t<cuda::Module>, UnloadModule> module_{
+      nullptr, UnloadModule{&device_}};
   cuda::Function function_ = nullptr;
   int max_coresident_grid_ = 0;
   std::uint32_t site_base_ = 0;

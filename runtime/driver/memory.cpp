@@ -4,8 +4,9 @@
 
 namespace tilewire {
 
-MappedMemory::MappedMemory(const Device& device, std::size_t num_bytes) {
+MappedMemory::MappedMemory(const Device& device, std::size_t num_bytes) : owner_(device) {
   const ContextGuard guard(device);
+  const OutsideCapture outside;
   check_cuda(cuda::api().host_alloc(&host_, num_bytes,
                                     cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap),
              "cuMemHostAlloc");
@@ -14,16 +15,19 @@ MappedMemory::MappedMemory(const Device& device, std::size_t num_bytes) {
 }
 
 MappedMemory::~MappedMemory() {
-  if (host_ != nullptr) cuda::api().host_free(host_);
+  const CleanupScope scope(owner_);
+  if (scope && host_ != nullptr) cuda::api().host_free(host_);
 }
 
-DeviceMemory::DeviceMemory(const Device& device, std::size_t num_bytes) {
+DeviceMemory::DeviceMemory(const Device& device, std::size_t num_bytes) : owner_(device) {
   const ContextGuard guard(device);
+  const OutsideCapture outside;
   check_cuda(cuda::api().memory_alloc(&address_, num_bytes), "cuMemAlloc");
 }
 
 DeviceMemory::~DeviceMemory() {
-  if (address_ != 0) cuda::api().memory_free(address_);
+  const CleanupScope scope(owner_);
+  if (scope && address_ != 0) cuda::api().memory_free(address_);
 }
 
 }  // namespace tilewire

@@ -17,6 +17,7 @@ class MappedMemory {
   cuda::DevicePointer device() const { return device_; }
 
  private:
+  const Device& owner_;
   void* host_ = nullptr;
   cuda::DevicePointer device_ = 0;
 };
@@ -31,6 +32,7 @@ class DeviceMemory {
   cuda::DevicePointer address() const { return address_; }
 
  private:
+  const Device& owner_;
   cuda::DevicePointer address_ = 0;
 };
 

@@ -37,7 +37,9 @@ std::string describe_instances(std::span<const device::HangReport> group) {
   }
   if (group.size() == 1) return fmt::format("program instance {}", ids[0]);
   if (group.size() <= kListed) return fmt::format("program instances {}", fmt::join(ids, ", "));
-  return fmt::format("program instances {}, …, {} in all", fmt::join(ids, ", "), group.size());
+  // A page has no room for all of a large grid.
+  return fmt::format("program instances {} and at least {} more", fmt::join(ids, ", "),
+                     group.size() - kListed);
 }
 
 /// `barrier(team=world) of kernel k (program instance 0; expected 3, saw 2)`
@@ -114,7 +116,7 @@ void Watchdog::watch(const device::HangPage* page, HangLimits limits) {
   Watched watched;
   watched.page = page;
   watched.limits = limits;
-  watched.seen.resize(device::kMaxHangReports);
+  watched.seen.resize(2 * device::kMaxHangReports);
   watched_.push_back(std::move(watched));
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
@@ -169,11 +171,10 @@ void Watchdog::scan_locked() {
 
 void Watchdog::scan_page(Watched& watched) {
   if (load_acquire(watched.page->stop) == kGaveUp) watched.gave_up = true;
-  const std::uint32_t taken =
-      std::min(load_acquire(watched.page->num_reports), device::kMaxHangReports);
   std::vector<device::HangReport> fresh;
-  for (std::uint32_t i = 0; i < taken; ++i) {
-    const device::HangReport& report = watched.page->reports[i];
+  for (std::uint32_t i = 0; i < 2 * device::kMaxHangReports; ++i) {
+    const device::HangReport& report =
+        watched.page->reports[i / device::kMaxHangReports][i % device::kMaxHangReports];
     if (watched.seen[i] || load_acquire(report.state) != kComplete) continue;
     watched.seen[i] = true;
     watched.gave_up = watched.gave_up || report.final != 0;
@@ -202,7 +203,7 @@ void Watchdog::append_if_gave_up(const Watched& watched, std::vector<GaveUp>& to
   GaveUp page{.limits = watched.limits, .reports = {}};
   std::copy_if(watched.reports.begin(), watched.reports.end(), std::back_inserter(page.reports),
                [](const device::HangReport& report) { return report.final != 0; });
-  // A page holds kMaxHangReports: first reports of a large grid can leave no room for final ones.
+  // Where the final ones are still on their way, the first ones say the same.
   if (page.reports.empty()) page.reports = watched.reports;
   to.push_back(std::move(page));
 }

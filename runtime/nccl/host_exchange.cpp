@@ -58,6 +58,7 @@ void HostExchange::wait(std::string_view what) {
       if (waited.count() > 0.001) std::this_thread::sleep_for(std::chrono::microseconds(200));
       continue;
     }
+    device_.leave_to_exit();  // NCCL's kernel may wait for ever
     if (state != cuda::kErrorNotReady) check_cuda(state, "cuStreamQuery");
     if (waited.count() <= timeout_s) nccl::check(asynchronous, "ncclAllGather", comm_);
     Watchdog::get().raise_if_hung();

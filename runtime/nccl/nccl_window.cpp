@@ -19,8 +19,8 @@ NcclMemory::~NcclMemory() { free(); }
 
 void NcclMemory::free() {
   if (address_ == nullptr) return;
-  const ContextGuard guard(device_);
-  nccl::api().mem_free(std::exchange(address_, nullptr));
+  const CleanupScope scope(device_);
+  if (scope) nccl::api().mem_free(std::exchange(address_, nullptr));
 }
 
 std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm comm, int rank,
@@ -46,23 +46,27 @@ std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm co
                     .stride = std::uint64_t{fields.stride_4g} << 32,
                     .first_rank = rank - fields.lsa_rank,
                     .lsa_size = team.num_ranks};
+  const device::WindowHandle own{
+      .window = handle,
+      .offset = 0,
+      .local = reinterpret_cast<void*>(place.flat_base + place.stride * fields.lsa_rank)};
   return std::unique_ptr<NcclWindow>(
-      new NcclWindow(device, comm, std::move(memory), handle, num_bytes, place));
+      new NcclWindow(device, comm, std::move(memory), own, num_bytes, place));
 }
 
 NcclWindow::NcclWindow(const Device& device, nccl::Comm comm, NcclMemory memory,
-                       nccl::WindowHandle handle, std::size_t num_bytes, Place place)
-    : Window(num_bytes, place,
-             {device::WindowHandle{.window = handle, .offset = 0, .local = memory.address()}}),
+                       device::WindowHandle own, std::size_t num_bytes, Place place)
+    : Window(num_bytes, place, {own}),
       device_(device),
       comm_(comm),
       memory_(std::move(memory)),
-      handle_(handle) {}
+      handle_(own.window) {}
 
 NcclWindow::~NcclWindow() { release(); }
 
 void NcclWindow::free_memory() {
-  const ContextGuard guard(device_);
+  const CleanupScope scope(device_);
+  if (!scope) return;
   nccl::api().window_deregister(comm_, handle_);
   memory_.free();
 }

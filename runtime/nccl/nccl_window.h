@@ -12,7 +12,7 @@ namespace tilewire {
 /// NCCL's memory for one window, before it is registered. Not collective.
 class NcclMemory {
  public:
-  /// BackendError where the GPU has no room.
+  /// BackendError where the GPU has no room. Its address is only for NCCL: see `Window`.
   NcclMemory(const Device& device, std::size_t num_bytes);
   ~NcclMemory();
   NcclMemory(NcclMemory&& other) noexcept;
@@ -41,7 +41,7 @@ class NcclWindow : public Window {
   void leak_memory() noexcept override;
 
  private:
-  NcclWindow(const Device& device, nccl::Comm comm, NcclMemory memory, nccl::WindowHandle handle,
+  NcclWindow(const Device& device, nccl::Comm comm, NcclMemory memory, device::WindowHandle own,
              std::size_t num_bytes, Place place);
 
   const Device& device_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -35,6 +36,7 @@ VirtualRanks::VirtualRanks(const Device& device, Target target)
       all_ranks_(world_size()),
       start_(std::make_unique<OwnedEvent>(device)) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+  present_ranks_ = all_ranks_;
   for (const int rank : all_ranks_) {
     streams_.push_back(std::make_unique<OwnedStream>(device));
     done_.push_back(std::make_unique<OwnedEvent>(device));
@@ -71,7 +73,13 @@ int VirtualRanks::agree_minimum(std::string_view, std::uint64_t, int value) { re
 
 void VirtualRanks::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
                           const ArgumentValue* values) {
-  launch_on(all_ranks_, kernel, grid, stream, values);
+  launch_on(present_ranks_, kernel, grid, stream, values);
+}
+
+void VirtualRanks::leave_out(const std::vector<int>& ranks) {
+  std::erase_if(present_ranks_, [&](int rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  });
 }
 
 void VirtualRanks::launch_on(const std::vector<int>& ranks, const GpuKernel& kernel, int grid,

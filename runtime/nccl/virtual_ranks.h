@@ -27,7 +27,9 @@ class VirtualRanks : public GpuWorld {
   int agree_minimum(std::string_view what, std::uint64_t agreement, int value) override;
   void launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
               const ArgumentValue* values) override;
-  /// Launches on these ranks only: what happens where the others never come.
+  /// These ranks never come: later launches leave them out. For tests of what the others do then.
+  void leave_out(const std::vector<int>& ranks);
+  /// Launches on these ranks only.
   void launch_on(const std::vector<int>& ranks, const GpuKernel& kernel, int grid,
                  cuda::Stream stream, const ArgumentValue* values);
   void barrier() override;
@@ -44,6 +46,7 @@ class VirtualRanks : public GpuWorld {
   void launch_rank(int rank, const GpuKernel& kernel, int grid, const ArgumentValue* values);
 
   std::vector<int> all_ranks_;
+  std::vector<int> present_ranks_;                     ///< that launches start
   std::vector<std::unique_ptr<OwnedStream>> streams_;  ///< one per rank
   std::vector<std::unique_ptr<OwnedEvent>> done_;      ///< one per rank
   std::unique_ptr<OwnedEvent> start_;

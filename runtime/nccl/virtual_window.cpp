@@ -41,7 +41,7 @@ std::vector<std::byte> window_structs(const SpacedMemory& memory, int world_size
 }  // namespace
 
 SpacedMemory::SpacedMemory(const Device& device, std::size_t num_bytes, int num_pieces)
-    : num_pieces_(num_pieces) {
+    : device_(device), num_pieces_(num_pieces) {
   const ContextGuard guard(device);
   const cuda::AllocationProperties properties = pinned_on(device);
   std::size_t granularity = 0;
@@ -76,6 +76,8 @@ void SpacedMemory::map_piece(const Device& device, int index) {
 }
 
 void SpacedMemory::release() {
+  const CleanupScope scope(device_);
+  if (!scope) return;
   for (std::size_t index = 0; index < pieces_.size(); ++index) {
     cuda::api().memory_unmap(base_ + stride_ * index, piece_bytes_);
     cuda::api().memory_release(pieces_[index]);

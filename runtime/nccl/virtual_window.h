@@ -27,6 +27,7 @@ class SpacedMemory {
   void map_piece(const Device& device, int index);
   void release();
 
+  const Device& device_;
   int num_pieces_;
   std::size_t piece_bytes_ = 0;
   std::size_t stride_ = 0;

@@ -12,6 +12,13 @@ namespace tilewire {
 
 /// Symmetric memory: the same size on all ranks. Its world gives the memory back, when all ranks
 /// give it up (`GpuWorld::free`) or the world is closed, whoever still holds this object.
+///
+/// NCCL maps the memory a second time, at equal distances from rank to rank, elsewhere than where
+/// `ncclMemAlloc` put it. A kernel that writes through one address of a piece of memory and reads
+/// through another sees old values (the hardware's caches take them for different memory, short of
+/// a `fence.proxy.alias`), so tilewire uses one: the second mapping's, for a rank's own copy as for
+/// its peers'. `address(r)`, `handle().local`, the lane, DLPack and `x.at(r)` in kernels all mean
+/// it; the first one is only given to NCCL's calls.
 class Window {
  public:
   struct Place {
@@ -33,7 +40,8 @@ class Window {
   void abandon() noexcept;
   bool is_released() const { return released_; }
 
-  /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world.
+  /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world. Its
+  /// `local` is `address` of that rank.
   const device::WindowHandle& handle(int local_rank = 0) const { return handles_.at(local_rank); }
   bool is_reachable(int rank) const;
   /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it, and

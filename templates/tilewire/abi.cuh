@@ -22,13 +22,15 @@ struct HangReport {
   uint32_t seen;
   uint32_t final;  // 0: after report_after_ns, still waiting; 1: at timeout_ns, about to trap
 };
-inline constexpr uint32_t kMaxHangReports = 64;
+inline constexpr uint32_t kMaxHangReports = 32;  // of each kind
 
 /// Host-visible page of a lane: reports, and the word that stops every wait.
 struct HangPage {
-  uint32_t stop;         // 0: run; 1: leave all waits and trap; 2: leave all waits (abort)
-  uint32_t num_reports;  // taken by atomic add; may run past kMaxHangReports
-  HangReport reports[kMaxHangReports];
+  uint32_t stop;  // 0: run; 1: leave all waits and trap; 2: leave all waits (abort)
+  uint32_t reserved;
+  // Places taken, by atomic add, of each kind: HangReport::final. May run past kMaxHangReports.
+  uint32_t num_reports[2];
+  HangReport reports[2][kMaxHangReports];
 };
 
 /// The synchronisation state that launches share, passed by value. Addresses of peers come from
@@ -54,6 +56,7 @@ struct WindowHandle {
 };
 
 static_assert(sizeof(HangReport) == 32);
+static_assert(sizeof(HangPage) == 16 + 64 * sizeof(HangReport));
 static_assert(sizeof(Lane) == 64);
 static_assert(sizeof(WindowHandle) == 24);
 

@@ -83,14 +83,15 @@ class Deadline {
   static constexpr uint64_t kGraceNs = 100'000'000;
 
   TILEWIRE_DEVICE static void write(HangPage* page, const Wait& wait, uint32_t seen, bool is_over) {
-    const uint32_t index = add_system(&page->num_reports, 1);
+    const uint32_t kind = is_over ? 1 : 0;
+    const uint32_t index = add_system(&page->num_reports[kind], 1);
     if (index >= kMaxHangReports) return;
-    HangReport* to = &page->reports[index];
+    HangReport* to = &page->reports[kind][index];
     if (exchange_system(&to->state, 1) != 0) return;
     store_two(&to->state, 1, wait.rank);
     store_two(&to->program_id, wait.program_id, wait.site);
     store_two(&to->peer, wait.peer, wait.expected);
-    store_two(&to->seen, seen, is_over ? 1 : 0);
+    store_two(&to->seen, seen, kind);
     fence_system();
     exchange_system(&to->state, 2);
     fence_system();

@@ -63,18 +63,37 @@ TEST_CASE("kernels can be loaded and agreed on while a stream is captured") {
   const OwnedStream stream(world->device());
   const test::NormCase what{.dtype = DType::kF32, .rows = 5, .columns = 700};
   test::NormRun run(world, what);
-  check_cuda(cuda::api().stream_begin_capture(stream.get(), 0), "cuStreamBeginCapture");
+  run.fill(1);
   const auto artifact = std::make_shared<Artifact>(run.kernel().artifact());
-  CHECK_NOTHROW(GpuKernel(world->device(), artifact, world->device_comm_bytes()));
-  CHECK(world->agree_minimum("a grid", 1, 5) == 5);
-  run.launch(stream.get());
-  cuda::Graph graph = nullptr;
-  check_cuda(cuda::api().stream_end_capture(stream.get(), &graph), "cuStreamEndCapture");
-  cuda::api().graph_destroy(graph);
+  const test::Graph graph(stream.get(), [&] {
+    const auto goes_on = [&] {
+      cuda::CaptureStatus status = cuda::kCaptureNone;
+      cuda::api().stream_is_capturing(stream.get(), &status);
+      return status == cuda::kCaptureActive;
+    };
+    auto kernel =
+        std::make_unique<GpuKernel>(world->device(), artifact, world->device_comm_bytes());
+    CHECK(goes_on());
+    kernel.reset();  // as Python's garbage collection may
+    CHECK(goes_on());
+    CHECK(world->agree_minimum("a grid", 1, 5) == 5);
+    CHECK(goes_on());
+    {
+      const DeviceMemory device(world->device(), 4096);
+    }
+    {
+      const MappedMemory mapped(world->device(), 4096);
+    }
+    CHECK(goes_on());
+    run.launch(stream.get());
+  });
+  graph.launch(stream.get());
+  stream.synchronize();
+  CHECK(run.worst_error() <= 1.0);
   world->close();
 }
 
-TEST_CASE("a window's address is the one that NCCL's struct says") {
+TEST_CASE("a window has one address: the one that NCCL's struct says") {
   TILEWIRE_NEEDS_GPU();
   const auto world = world_of_one();
   const auto window = world->window(1 << 20);

@@ -1,6 +1,7 @@
 // Waits that nobody meets. The first test leaves a dead context behind and needs a process of its
 // own: `TILEWIRE_TIMEOUT=2 gpu_tests "[.hang]"`.
 #include <chrono>
+#include <thread>
 
 #include "compiler/support/environment.h"
 #include "compiler/support/error.h"
@@ -31,14 +32,27 @@ TEST_CASE("a rank that never launches is named, with the line, within the time",
 
   const auto start = std::chrono::steady_clock::now();
   world->launch_on({0, 1, 3}, run.kernel(), run.auto_grid(), stream.get(), run.values().data());
-  CHECK_THROWS_WITH(world->synchronize(),
-                    test::contains("norm.cpp:12: rank 2 never arrived: rank "));
+  const auto missing = test::contains("norm.cpp:12: rank 2 never arrived: rank ");
+  std::string told;
+  while (told.empty() && seconds_since(start) < timeout_s + 20) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    try {
+      world->check();
+    } catch (const HangError& error) {
+      told = error.what();
+    }
+  }
+  CHECK_THAT(told, missing);
   CHECK(seconds_since(start) >= timeout_s);
-  CHECK(seconds_since(start) < timeout_s + 3);
-  // The first stage was printed on the way, and everything later says the same.
-  REQUIRE_FALSE(Watchdog::get().lines().empty());
-  CHECK_THAT(Watchdog::get().lines()[0], test::contains("has waited for rank 2"));
-  CHECK_THROWS_AS(world->check(), HangError);
+  CHECK(seconds_since(start) < timeout_s + 0.5);
+  // Who waits for the GPU hears of it when the driver has dealt with the trap: seconds later.
+  CHECK_THROWS_WITH(world->synchronize(), missing);
+  CHECK(seconds_since(start) < timeout_s + 15);
+  // Both stages were printed on the way, and everything later says the same.
+  const std::vector<std::string> lines = Watchdog::get().lines();
+  REQUIRE(lines.size() >= 2);
+  CHECK_THAT(lines.front(), test::contains("has waited for rank 2"));
+  CHECK_THAT(lines.back(), test::contains("rank 2 never arrived"));
   CHECK_THROWS_AS(run.launch(stream.get()), HangError);
   CHECK_THROWS_AS(check_cuda(cuda::kErrorLaunchFailed, "cuLaunchKernelEx"), HangError);
   CHECK_NOTHROW(world->close());

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs everything that needs GPUs, on a machine where tilewire's wheel is installed, and prints a
-# short table last. Full logs go to $OUT, results of benchmarks to $OUT as JSON.
+# short table last. $OUT gets few files: `logs.tar.gz` with the full logs, `table.txt`, and a JSON per
+# benchmark.
 #
 #   OUT=/tmp/out GPU_TESTS=build/dev/tests/gpu_tests tests/gpu/run_on_machine.sh [step…]
 #
@@ -12,6 +13,7 @@ OUT=${OUT:-/tmp/tilewire-gpu}
 PYTHON=${PYTHON:-python3}
 GPU_TESTS=${GPU_TESTS:-build/dev/tests/gpu_tests}
 mkdir -p "$OUT"
+LOGS=$(mktemp -d)
 export PYTHONPATH="$PWD/tests/support${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONUNBUFFERED=1 CUDA_DEVICE_MAX_CONNECTIONS=32
 # The C++ tests find NVRTC and NCCL where Python has them.
@@ -32,8 +34,9 @@ run() {
   local name=$1 seconds=$2
   shift 2
   local start=$SECONDS
-  timeout --kill-after=10 "$seconds" "$@" >"$OUT/$name.log" 2>&1
+  timeout --kill-after=10 "$seconds" "$@" >"$LOGS/$name.log" 2>&1
   local code=$?
+  tar -C "$LOGS" -czf "$OUT/logs.tar.gz" .
   local result=ok
   if [ $code -eq 124 ] || [ $code -eq 137 ]; then
     result="TIMEOUT"
@@ -42,9 +45,9 @@ run() {
   fi
   [ $code -eq 0 ] || failed=1
   local last
-  last=$(grep -v '^[[:space:]]*$' "$OUT/$name.log" | tail -1 | cut -c1-70)
+  last=$(grep -v '^[[:space:]]*$' "$LOGS/$name.log" | tail -1 | cut -c1-70)
   table+=("$(printf '%-22s %-12s %4ds  %s' "$name" "$result" $((SECONDS - start)) "$last")")
-  [ $code -eq 0 ] || { echo "--- $name"; grep -v '^[[:space:]]*$' "$OUT/$name.log" | tail -25; }
+  [ $code -eq 0 ] || { echo "--- $name"; grep -v '^[[:space:]]*$' "$LOGS/$name.log" | tail -25; }
 }
 
 skip() { table+=("$(printf '%-22s %-12s        %s' "$1" skipped "$2")"); }
@@ -85,6 +88,8 @@ step() {
         'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;
+    virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
+    torch) pytest torch 300 --continue-on-collection-errors tests/python ;;
     example) two example 90 examples/01_allreduce_rmsnorm.py ;;
     multi-gpu) two multi-gpu 300 -m pytest -o pythonpath=tests/support -o timeout=0 \
       -p no:cacheprovider -q tests/multi_gpu ;;
@@ -101,10 +106,14 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize world-of-one virtual example multi-gpu hang compile-time virtual-speed launch benchmark)
+steps=(doctor cpp cpp-hang sanitize world-of-one virtual virtual-hang torch example multi-gpu hang
+  compile-time virtual-speed launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo
-echo "$gpus GPU(s): $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
-printf '%s\n' "${table[@]}"
+{
+  echo "$gpus GPU(s): $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
+  printf '%s\n' "${table[@]}"
+} | tee "$OUT/table.txt"
+rm -r "$LOGS"
 exit $failed
