@@ -24,10 +24,8 @@ build: .venv/stamp
 demo: build
 	.venv/bin/python examples/01_allreduce_rmsnorm.py
 
-# Everything that needs no GPU. The C++ tests find NVRTC and NCCL where Python does.
-SITE_PACKAGES = $(shell .venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+# Everything that needs no GPU.
 test: build
-	TILEWIRE_SITE_PACKAGES="$(SITE_PACKAGES)" \
 	ctest --test-dir $(BUILD) --verbose --no-tests=error -LE gpu -j $(JOBS) --timeout 600
 	.venv/bin/python -m pytest --ignore=tests/gpu --ignore=tests/multi_gpu --ignore=tests/benchmarks
 

@@ -128,7 +128,8 @@ LibraryDescription cuda_driver_library() {
 SharedLibrary::SharedLibrary(void* handle, std::string name)
     : handle_(handle), name_(std::move(name)) {
   link_map* map = nullptr;
-  if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr) path_ = map->l_name;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr)
+    path_ = map->l_name;
 }
 
 void* SharedLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }

@@ -23,10 +23,10 @@ Program allreduce_rmsnorm(std::int64_t h, const Target& target) {
     b.name(row, "row");
     Value* acc = b.name(b.zeros({h}, DType::kF32), "acc");
     acc = b.for_ranks({acc}, [&](Value* r, const Values& carried) -> std::vector<Operand> {
-             b.name(r, "r");
-             Value* peer = b.slice(b.at(x, r), {Index::at(row), Index::all()});
-             return {b.name(b.binary("add", carried[0], b.load(peer)), "acc")};
-           })[0];
+      b.name(r, "r");
+      Value* peer = b.slice(b.at(x, r), {Index::at(row), Index::all()});
+      return {b.name(b.binary("add", carried[0], b.load(peer)), "acc")};
+    })[0];
     Value* mean = b.binary("div", b.reduce("sum", b.binary("mul", acc, acc)), h);
     Value* scale = b.name(b.unary("rsqrt", b.binary("add", mean, eps)), "scale");
     Value* to = b.slice(y, {Index::at(row), Index::all()});
