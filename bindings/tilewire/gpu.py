@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
@@ -158,7 +159,9 @@ class GpuCommunicator(_GpuLauncher):
             program = program.partition("\n")[2]  # the first line names a file, which may differ
             digest = hashlib.sha256(f"{grid!r}\n{program}".encode()).digest()
             agreement = int.from_bytes(digest[:8], "little")
-            what = f"the launch of {kernel.name}[{grid!r}]"
+            source = kernel.source
+            where = f"{os.path.basename(source.file)}:{source.line(source.function)}"
+            what = f"the launch of {kernel.name}[{grid!r}] ({where})"
             self._agreed[key] = self._world.agree_minimum(what, agreement, own)
         return self._agreed[key]
 

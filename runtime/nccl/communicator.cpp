@@ -132,10 +132,11 @@ void Communicator::make_device_comm() {
 
 void Communicator::make_lane() {
   const LaneShape shape = LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), lsa_size());
-  lane_window_ = allocate(shape.num_bytes);
+  const std::size_t num_bytes = shape.num_bytes + Arrivals::num_bytes(world_size());
+  lane_window_ = allocate(num_bytes);
   const device::WindowHandle handle = lane_window_->handle();
   check_cuda(cuda::api().fill_bytes(reinterpret_cast<cuda::DevicePointer>(handle.local), 0,
-                                    shape.num_bytes, exchange_->stream()),
+                                    num_bytes, exchange_->stream()),
              "cuMemsetD8Async");
   check_cuda(cuda::api().stream_synchronize(exchange_->stream()), "cuStreamSynchronize");
   lanes_.push_back(std::make_unique<Lane>(device_, Lane::Setup{.rank = rank_,
@@ -145,6 +146,9 @@ void Communicator::make_lane() {
                                                                .exclusive = false}));
   // Nobody signals before everybody's inboxes are clear.
   exchange_->all_gather(RankValue{}, "tw.init: the lane");
+  if (world_size() == 1) return;
+  exchange_->count_arrivals(
+      std::make_unique<Arrivals>(device_, *lane_window_, shape.num_bytes, rank_, world_size()));
 }
 
 std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
@@ -183,6 +187,7 @@ void Communicator::agree_on_window(std::string_view what, std::uint64_t value) {
 }
 
 int Communicator::agree_minimum(std::string_view what, std::uint64_t agreement, int value) {
+  require_open(what);
   const RankValue own{.agreement = agreement, .value = value};
   return static_cast<int>(minimum_of(what, exchange_->all_gather(own, what)));
 }

@@ -1,6 +1,7 @@
 #include "runtime/nccl/host_exchange.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <thread>
@@ -25,12 +26,19 @@ HostExchange::~HostExchange() {
 }
 
 void HostExchange::gather(std::string_view what) {
+  if (broken_) {
+    throw HangError(fmt::format(
+        "{}: an earlier collective call of this communicator failed or never ended: only a new "
+        "process can go on",
+        what));
+  }
   const ContextGuard guard(device_);
   const OutsideCapture outside;
   const cuda::Api& api = cuda::api();
   const cuda::DevicePointer own = buffer_->address();
   const cuda::DevicePointer all = own + kMaxRecord;
   char* host = static_cast<char*>(staging_.host());
+  if (arrivals_ != nullptr) arrivals_->tell(stream_.get());
   check_cuda(api.copy_to_device(own, host, kMaxRecord, stream_.get()), "cuMemcpyHtoDAsync");
   nccl::check(
       nccl::api().all_gather(reinterpret_cast<const void*>(own), reinterpret_cast<void*>(all),
@@ -62,11 +70,21 @@ void HostExchange::wait(std::string_view what) {
     if (state != cuda::kErrorNotReady) check_cuda(state, "cuStreamQuery");
     if (waited.count() <= timeout_s) nccl::check(asynchronous, "ncclAllGather", comm_);
     Watchdog::get().raise_if_hung();
-    throw HangError(fmt::format(
-        "{}: not all ranks came within {:g} s (TILEWIRE_TIMEOUT). It is collective: every rank "
-        "must make this call, in the same order",
-        what, timeout_s));
+    raise_missing(what);
   }
+}
+
+void HostExchange::raise_missing(std::string_view what) {
+  std::vector<int> ranks;
+  if (arrivals_ != nullptr) ranks = arrivals_->missing();
+  const std::string who = ranks.empty() ? "not all ranks came"
+                          : ranks.size() == 1
+                              ? fmt::format("rank {} never came", ranks[0])
+                              : fmt::format("ranks {} never came", fmt::join(ranks, ", "));
+  throw HangError(fmt::format(
+      "{}: {} within {:g} s (TILEWIRE_TIMEOUT). It is collective: every rank must make this call, "
+      "in the same order",
+      what, who, Environment::get().timeout_s));
 }
 
 }  // namespace tilewire

@@ -5,10 +5,12 @@
 #include <memory>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/driver/driver.h"
 #include "runtime/driver/memory.h"
+#include "runtime/nccl/arrivals.h"
 #include "runtime/nccl/nccl.h"
 
 namespace tilewire {
@@ -24,6 +26,9 @@ class HostExchange {
   ~HostExchange();
   HostExchange(const HostExchange&) = delete;
   HostExchange& operator=(const HostExchange&) = delete;
+
+  /// From now on a HangError says which ranks didn't come, where it can be known. Collective.
+  void count_arrivals(std::unique_ptr<Arrivals> arrivals) { arrivals_ = std::move(arrivals); }
 
   /// Everybody's record, in rank order. HangError where a rank doesn't come, with `what` in it.
   template <typename Record>
@@ -46,6 +51,7 @@ class HostExchange {
  private:
   void gather(std::string_view what);
   void wait(std::string_view what);
+  [[noreturn]] void raise_missing(std::string_view what);
 
   const Device& device_;
   nccl::Comm comm_;
@@ -53,6 +59,7 @@ class HostExchange {
   OwnedStream stream_;
   MappedMemory staging_;  ///< one's own record, then everybody's
   std::unique_ptr<DeviceMemory> buffer_;
+  std::unique_ptr<Arrivals> arrivals_;
   bool broken_ = false;
 };
 

@@ -51,6 +51,7 @@ void GpuWorld::free(const Window& window) {
 }
 
 int GpuWorld::grid_limit(const GpuKernel& kernel) const {
+  if (kernel.artifact().resources.waits || kernel.takes_lane()) require_open("launch");
   int limit = kernel.max_coresident_grid();
   if (kernel.artifact().resources.waits) limit /= num_local_ranks();
   if (kernel.takes_lane()) limit = std::min<int>(limit, lanes_[0]->num_slots());
