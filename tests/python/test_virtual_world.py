@@ -152,6 +152,23 @@ def test_per_rank_scalars():
         assert [each[0] for each in y] == [1.0, 2.0, 3.0]
 
 
+def test_equal_constants_of_another_type_or_sign_make_code_of_their_own():
+    @tw.kernel
+    def times(x: tw.Tensor["N"], y: tw.Tensor["N"], *, S: tw.const, N: tw.const):
+        tw.store(y[:], tw.load(x[:]) * S)
+
+    x = np.full(4, 2**31 - 1, np.int32)
+    y = np.full(4, np.nan, np.float32)
+    for constant, expected in ((2, -2.0), (2.0, 2.0**32), (True, 2.0**31), (1.0, 2.0**31)):
+        times[1](x, y, S=constant)
+        assert (y == expected).all(), constant
+    assert len(times.compiled()) == 4
+    ones = np.ones(4, np.float32)
+    for constant in (0.0, -0.0):
+        times[1](ones, y, S=constant)
+        assert (np.signbit(y) == np.signbit(constant)).all()
+
+
 def test_windows_start_cleared_and_are_shared_with_numpy():
     with tw.init(virtual="2") as comm:
         x = comm.window((2, 3), tw.i32)

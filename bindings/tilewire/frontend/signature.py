@@ -36,6 +36,11 @@ class Specialisation:
 
     arrays: tuple[tuple[str, DType, int], ...]  # name, dtype, rank
     constants: tuple[tuple[str, ConstantValue], ...]
+    spelled: tuple[str, ...] = field(init=False)
+    """The constants as Python writes them: 1, 1.0 and True are equal, and make different code."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spelled", tuple(repr(value) for _, value in self.constants))
 
     def constant(self, name: str) -> ConstantValue:
         return dict(self.constants)[name]
