@@ -94,20 +94,17 @@ void emit_stride_cuda(const Statement& statement, CudaEmitter& emitter) {
 
 void emit_address_cuda(const Statement& statement, CudaEmitter& emitter) {
   const Value* view = statement.operands.at(0);
-  const std::string type = emitter.type(statement.result()->type);
   std::string base = emitter.parameter(view);
   const std::string offset = emitter.operand(statement.operands.back(), Binding::kAdd);
   const std::string behind = offset == "0" ? "" : " + " + offset;
   if (statement.flag("peer")) {
-    const std::string rank = emitter.operand(statement.operands.at(1), Binding::kChoose);
+    const Value* rank = statement.operands.at(1);
     return emitter.define_here(
-        statement.result(),
-        fmt::format("static_cast<{}>(ncclGetLsaPointer({}, {}.offset, {})){}", type,
-                    emitter.window(view), base, rank, behind),
-        fmt::format("{}_at_{}", base, rank));
+        statement.result(), emitter.peer_address(view, rank) + behind,
+        fmt::format("{}_at_{}", base, emitter.operand(rank, Binding::kChoose)));
   }
   if (view->type.memory == Memory::kWindow) {
-    base = fmt::format("static_cast<{}>({}.local)", type, base);
+    base = fmt::format("static_cast<{}>({}.local)", emitter.type(statement.result()->type), base);
   }
   emitter.define(statement.result(), base + behind,
                  behind.empty() ? Binding::kAtom : Binding::kAdd);

@@ -175,6 +175,21 @@ std::string CudaEmitter::window(const Value* view) {
   return windows_[view] = names_.make(parameter(view) + "_window");
 }
 
+std::optional<std::int64_t> constant_rank(const Value* rank) {
+  const Attribute* constant = constant_of(rank);
+  return constant == nullptr ? std::nullopt : std::optional(std::get<std::int64_t>(*constant));
+}
+
+std::string CudaEmitter::peer_address(const Value* view, const Value* rank) {
+  if (const auto constant = constant_rank(rank)) {
+    const auto found = peer_addresses_.find({view, *constant});
+    if (found != peer_addresses_.end()) return found->second;
+  }
+  return fmt::format("static_cast<{}*>(ncclGetLsaPointer({}, {}.offset, {}))",
+                     device_type(view->type.dtype), window(view), parameter(view),
+                     operand(rank, Binding::kChoose));
+}
+
 std::string CudaEmitter::stride(const Value* view, int dimension) const {
   const auto found = strides_.find({view, dimension});
   if (found != strides_.end()) return found->second;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ class CudaEmitter {
   std::string extents(const Type& tile) const;     ///< `tw::Extents<4, 128>`
   std::string parameter(const Value* view) const;  ///< the argument's name
   std::string window(const Value* view);           ///< its `ncclWindow_t`
+  /// The address of a window's copy at an LSA rank: one name for the whole kernel where the rank is
+  /// a constant, computed before its first wait; else an expression.
+  std::string peer_address(const Value* view, const Value* rank);
   std::string stride(const Value* view, int dimension) const;
   std::string size(std::int64_t number) const;           ///< by name where the user named it
   std::string shared(const Statement& statement) const;  ///< where its shared memory begins
@@ -84,6 +88,8 @@ class CudaEmitter {
   std::map<const Statement*, const Region*> regions_;
   std::map<std::string, std::string> tile_aliases_;  ///< name → what it stands for
   std::map<const Value*, std::string> windows_;      ///< parameter → name of its ncclWindow_t
+  /// Window parameter and constant LSA rank → name of the address there.
+  std::map<std::pair<const Value*, std::int64_t>, std::string> peer_addresses_;
   std::map<std::pair<const Value*, int>, std::string> strides_;
   std::map<std::int64_t, std::string> named_sizes_;
   std::set<std::string, std::less<>> includes_;
@@ -95,6 +101,9 @@ class CudaEmitter {
 
 /// `float`, `tw::bf16`, `int64_t`: the element type in device code.
 std::string_view device_type(DType dtype);
+
+/// The rank that a value is, where that is a constant.
+std::optional<std::int64_t> constant_rank(const Value* rank);
 
 /// A constant as C++ text; `typed`: its C++ type is exactly that of the dtype.
 std::string literal(const Attribute& value, DType dtype, bool typed);

@@ -182,19 +182,35 @@ void KernelWriter::write_preamble() {
     writer.line(
         fmt::format("__shared__ alignas(16) char shared[{}];", emitter_.plan_.num_shared_bytes));
   }
-  for_each_statement(program_.body, [&](const Statement& statement) {
-    if (!statement.is("address") || !statement.flag("peer")) return;
-    const Value* view = statement.operands.at(0);
-    if (emitter_.windows_.contains(view)) return;
-    writer.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
-                            emitter_.window(view), emitter_.parameter(view)));
-  });
+  write_peer_addresses();
   if (!has_barrier_) return;
   emitter_.include("lsa_barrier.cuh");
   writer.line(
       "const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);");
   writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);",
                           description_.target.lsa_size));
+}
+
+/// NCCL's window handles, and the addresses at ranks that are constants. They are read from NCCL's
+/// structs in device memory: here that is over before the first wait is.
+void KernelWriter::write_peer_addresses() {
+  Writer& writer = emitter_.writer_;
+  for_each_statement(program_.body, [&](const Statement& statement) {
+    if (!statement.is("address") || !statement.flag("peer")) return;
+    const Value* view = statement.operands.at(0);
+    const Value* rank = statement.operands.at(1);
+    if (!emitter_.windows_.contains(view)) {
+      writer.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
+                              emitter_.window(view), emitter_.parameter(view)));
+    }
+    const auto constant = constant_rank(rank);
+    if (!constant || emitter_.peer_addresses_.contains({view, *constant})) return;
+    const std::string address = emitter_.peer_address(view, rank);
+    const std::string name =
+        emitter_.names_.make(fmt::format("{}_rank_{}", emitter_.parameter(view), *constant));
+    writer.line(fmt::format("{}* const {} = {};", device_type(view->type.dtype), name, address));
+    emitter_.peer_addresses_[{view, *constant}] = name;
+  });
 }
 
 std::string KernelWriter::top() {

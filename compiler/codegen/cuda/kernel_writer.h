@@ -18,7 +18,8 @@ class KernelWriter {
   void name_sizes();
   void name_arguments();
   void write_signature();
-  void write_preamble();  ///< shared memory, NCCL windows, the barrier
+  void write_preamble();  ///< shared memory, addresses at peers, the barrier
+  void write_peer_addresses();
 
   void write_region(const Region& region);
   void write_statement(const Statement& statement);

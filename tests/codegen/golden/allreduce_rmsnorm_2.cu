@@ -35,6 +35,8 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
     const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[64];
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
+  tw::bf16* const x_rank_0 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0));
+  tw::bf16* const x_rank_1 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
 
@@ -45,12 +47,10 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 3. allreduce_rmsnorm.py:9: load x, cast, add
     const int64_t offset = row * H;
-    tw::bf16* const x_at_0 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0)) + offset;
+    tw::bf16* const x_at_0 = x_rank_0 + offset;
     __syncthreads();
     const TileBF16_8192 x_tile = tw::load<TileBF16_8192, 8>(x_at_0);
-    tw::bf16* const x_at_1 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1)) + offset;
+    tw::bf16* const x_at_1 = x_rank_1 + offset;
     const TileBF16_8192 x_tile_2 = tw::load<TileBF16_8192, 8>(x_at_1);
 
     // 5. allreduce_rmsnorm.py:11: load gain, mul, cast, store y

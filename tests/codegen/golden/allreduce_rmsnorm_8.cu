@@ -35,6 +35,14 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
     const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[64];
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
+  tw::bf16* const x_rank_0 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0));
+  tw::bf16* const x_rank_1 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1));
+  tw::bf16* const x_rank_2 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 2));
+  tw::bf16* const x_rank_3 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 3));
+  tw::bf16* const x_rank_4 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 4));
+  tw::bf16* const x_rank_5 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 5));
+  tw::bf16* const x_rank_6 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 6));
+  tw::bf16* const x_rank_7 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 7));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<8, kThreads> barrier(comm, lane, slot);
 
@@ -45,30 +53,22 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 3. allreduce_rmsnorm.py:9: load x, cast, add
     const int64_t offset = row * H;
-    tw::bf16* const x_at_0 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0)) + offset;
+    tw::bf16* const x_at_0 = x_rank_0 + offset;
     __syncthreads();
     const TileBF16_8192 x_tile = tw::load<TileBF16_8192, 8>(x_at_0);
-    tw::bf16* const x_at_1 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1)) + offset;
+    tw::bf16* const x_at_1 = x_rank_1 + offset;
     const TileBF16_8192 x_tile_2 = tw::load<TileBF16_8192, 8>(x_at_1);
-    tw::bf16* const x_at_2 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 2)) + offset;
+    tw::bf16* const x_at_2 = x_rank_2 + offset;
     const TileBF16_8192 x_tile_3 = tw::load<TileBF16_8192, 8>(x_at_2);
-    tw::bf16* const x_at_3 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 3)) + offset;
+    tw::bf16* const x_at_3 = x_rank_3 + offset;
     const TileBF16_8192 x_tile_4 = tw::load<TileBF16_8192, 8>(x_at_3);
-    tw::bf16* const x_at_4 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 4)) + offset;
+    tw::bf16* const x_at_4 = x_rank_4 + offset;
     const TileBF16_8192 x_tile_5 = tw::load<TileBF16_8192, 8>(x_at_4);
-    tw::bf16* const x_at_5 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 5)) + offset;
+    tw::bf16* const x_at_5 = x_rank_5 + offset;
     const TileBF16_8192 x_tile_6 = tw::load<TileBF16_8192, 8>(x_at_5);
-    tw::bf16* const x_at_6 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 6)) + offset;
+    tw::bf16* const x_at_6 = x_rank_6 + offset;
     const TileBF16_8192 x_tile_7 = tw::load<TileBF16_8192, 8>(x_at_6);
-    tw::bf16* const x_at_7 =
-        static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 7)) + offset;
+    tw::bf16* const x_at_7 = x_rank_7 + offset;
     const TileBF16_8192 x_tile_8 = tw::load<TileBF16_8192, 8>(x_at_7);
 
     // 5. allreduce_rmsnorm.py:11: load gain, mul, cast, store y
