@@ -89,6 +89,8 @@ void bind_worlds(py::module_& module) {
             return self.agree_minimum(what, agreement, value);
           },
           py::arg("what"), py::arg("agreement"), py::arg("value"), WithoutGil())
+      .def("set_exclusive",
+           [](GpuWorld& world, bool exclusive) { world.lane().set_exclusive(exclusive); })
       .def("barrier", &GpuWorld::barrier, WithoutGil())
       .def("check", &GpuWorld::check)
       .def("synchronize", &GpuWorld::synchronize, WithoutGil())
