@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "bindings/array_protocols.h"
 #include "bindings/window.h"
@@ -36,10 +35,7 @@ bool ArrayArgument::is_contiguous() const {
   return without_gaps;
 }
 
-int ArrayArgument::alignment() const {
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  return 1 << std::min(std::countr_zero(address | 16), 4);
-}
+int ArrayArgument::alignment() const { return alignment_of(data); }
 
 std::optional<ArrayDevice> device_from_dlpack(dlpack::Device device) {
   switch (device.type) {

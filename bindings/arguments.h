@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,9 +42,14 @@ struct ArrayArgument {
   /// Row-major without gaps, as far as can be seen: strides of extents 0 and 1 don't count, and an
   /// array without elements is contiguous.
   bool is_contiguous() const;
-  /// The largest power of two, up to 16, that divides the address. Of null: 16.
+  /// `alignment_of` the address.
   int alignment() const;
 };
+
+/// The largest power of two, up to 16, that divides an address; of null: 16.
+inline int alignment_of(const void* address) {
+  return 1 << std::countr_zero(reinterpret_cast<std::uintptr_t>(address) | 16);
+}
 
 /// Python objects (capsules, buffers) that must outlive the use of what was read from them.
 using Owners = std::vector<pybind11::object>;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "compiler/support/error.h"
@@ -14,11 +15,29 @@ namespace {
 
 constexpr std::size_t kMaxDimensions = CallArguments::kMaxParameters * kMaxRank;
 
-bool repeats_elements(const ArrayArgument& array) {
-  for (int i = 0; i < array.rank; ++i) {
-    if (array.shape[i] > 1 && array.strides[i] == 0) return true;
-  }
-  return false;
+/// Whether a dimension has the extent that is compiled in, or the one that its name has in this
+/// call so far.
+bool extent_fits(std::int64_t extent, std::int64_t compiled, std::int64_t& named) {
+  if (compiled != kDynamic) return extent == compiled;
+  if (named == kDynamic) named = extent;
+  return extent == named;
+}
+
+bool is_same(dlpack::DataType a, dlpack::DataType b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+bool is_on_gpu(dlpack::Device device, int index) {
+  return (device.type == dlpack::kCuda || device.type == dlpack::kCudaManaged) &&
+         (device.id == index || device.id < 0);
+}
+
+/// In elements; a missing strides array means row-major without gaps.
+std::int64_t stride_of(const dlpack::Tensor& tensor, int dimension) {
+  if (tensor.strides != nullptr) return tensor.strides[dimension];
+  std::int64_t stride = 1;
+  for (int i = tensor.rank - 1; i > dimension; --i) stride *= tensor.shape[i];
+  return stride;
 }
 
 }  // namespace
@@ -38,6 +57,7 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
     ParameterPlan plan{};
     plan.kind = parameter.kind;
     plan.dtype = parameter.dtype;
+    plan.code = to_dlpack(parameter.dtype);
     plan.rank = static_cast<int>(parameter.shape.size());
     plan.written = i < artifact.written.size() && artifact.written[i];
     plan.exact = facts.has_value();
@@ -47,7 +67,7 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
       const auto& names = artifact.dimensions;
       const auto found = std::find(names.begin(), names.end(), parameter.shape[d].name);
       plan.extents[d] = parameter.shape[d].size;
-      plan.dimensions[d] = static_cast<int>(found - names.begin());
+      plan.dimensions[d] = found == names.end() ? 0 : static_cast<int>(found - names.begin());
       if (plan.extents[d] == kDynamic && found == names.end()) {
         throw InternalError(fmt::format("kernel `{}` has no dimension `{}`", artifact.kernel,
                                         parameter.shape[d].name));
@@ -67,6 +87,13 @@ int CallForm::traverse(visitproc visit, void* arg) const {
   return 0;
 }
 
+bool CallForm::are_identical(PyObject* const* passed) const {
+  for (std::size_t i = 0; i < constants_.size(); ++i) {
+    if (passed[i] != nullptr && passed[i] != constants_[i].ptr()) return false;
+  }
+  return true;
+}
+
 bool CallForm::has_constants(PyObject* const* passed) const {
   for (std::size_t i = 0; i < constants_.size(); ++i) {
     PyObject* own = constants_[i].ptr();
@@ -80,43 +107,49 @@ bool CallForm::has_constants(PyObject* const* passed) const {
   return true;
 }
 
-bool CallForm::array_fits(const ParameterPlan& plan, const ArrayArgument& array) const {
-  if (array.device.kind != DeviceKind::kCuda) return false;
-  if (array.device.index != device_index_ && array.device.index >= 0) return false;
-  const bool contiguous = array.is_contiguous();
-  const int alignment = array.alignment();
+bool CallForm::window_fits(const ParameterPlan& plan, const WindowObject& window,
+                           std::int64_t* dimensions) const {
+  if (window.dtype != plan.dtype || window.shape.size() != static_cast<std::size_t>(plan.rank) ||
+      window.device != ArrayDevice{DeviceKind::kCuda, device_index_} ||
+      (communicator_ != nullptr && window.communicator != communicator_)) {
+    return false;
+  }
+  for (int i = 0; i < plan.rank; ++i) {
+    if (!extent_fits(window.shape[i], plan.extents[i], dimensions[plan.dimensions[i]]))
+      return false;
+  }
+  return true;
+}
+
+bool CallForm::tensor_fits(const ParameterPlan& plan, const CallArguments::One& argument,
+                           std::int64_t* dimensions) const {
+  const dlpack::Tensor& tensor = argument.tensor;
+  if (!is_same(tensor.dtype, plan.code) || tensor.rank != plan.rank ||
+      !is_on_gpu(tensor.device, device_index_)) {
+    return false;
+  }
+  // `ArrayArgument::is_contiguous` and the comparison of extents in one go.
+  bool without_gaps = true;
+  bool is_empty = false;
+  bool repeats = false;
+  std::int64_t expected = 1;
+  for (int i = plan.rank - 1; i >= 0; --i) {
+    const std::int64_t extent = tensor.shape[i];
+    if (!extent_fits(extent, plan.extents[i], dimensions[plan.dimensions[i]])) return false;
+    is_empty |= extent == 0;
+    if (extent == 1) continue;
+    const std::int64_t stride = tensor.strides != nullptr ? tensor.strides[i] : expected;
+    without_gaps &= stride == expected;
+    repeats |= stride == 0 && extent > 1;
+    expected *= extent;
+  }
+  const bool contiguous = without_gaps || is_empty;
+  const int alignment = alignment_of(static_cast<std::byte*>(tensor.data) + tensor.byte_offset);
   if (plan.exact ? contiguous != plan.contiguous || alignment != plan.alignment
                  : contiguous < plan.contiguous || alignment < plan.alignment) {
     return false;
   }
-  return !plan.written || (!array.read_only && (contiguous || !repeats_elements(array)));
-}
-
-bool CallForm::fits(const ParameterPlan& plan, const CallArguments::One& argument,
-                    std::int64_t* dimensions) const {
-  const std::int64_t* shape = argument.array.shape;
-  if (plan.kind == Parameter::Kind::kWindow) {
-    const WindowObject& window = *argument.window;
-    if (window.dtype != plan.dtype || window.shape.size() != static_cast<std::size_t>(plan.rank) ||
-        window.device != ArrayDevice{DeviceKind::kCuda, device_index_} ||
-        (communicator_ != nullptr && window.communicator != communicator_)) {
-      return false;
-    }
-    shape = window.shape.data();
-  } else if (argument.array.dtype != plan.dtype || argument.array.rank != plan.rank ||
-             !array_fits(plan, argument.array)) {
-    return false;
-  }
-  for (int i = 0; i < plan.rank; ++i) {
-    if (plan.extents[i] != kDynamic) {
-      if (plan.extents[i] != shape[i]) return false;
-      continue;
-    }
-    std::int64_t& dimension = dimensions[plan.dimensions[i]];
-    if (dimension == kDynamic) dimension = shape[i];
-    if (dimension != shape[i]) return false;
-  }
-  return true;
+  return !plan.written || (!argument.read_only && (contiguous || !repeats));
 }
 
 bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensions,
@@ -126,7 +159,8 @@ bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensio
     const CallArguments::One* parameters = arguments.parameters;
     switch (slot.kind) {
       case ArgumentSlot::Kind::kTensor:
-        values[i].pointer = reinterpret_cast<std::uintptr_t>(parameters[slot.index].array.data);
+        values[i].pointer = reinterpret_cast<std::uintptr_t>(parameters[slot.index].tensor.data) +
+                            parameters[slot.index].tensor.byte_offset;
         break;
       case ArgumentSlot::Kind::kWindow:
         values[i].window = parameters[slot.index].window->handle;
@@ -141,7 +175,7 @@ bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensio
         values[i].integer = dimensions[slot.index];
         break;
       case ArgumentSlot::Kind::kStride:
-        values[i].integer = parameters[slot.index].array.strides[slot.dimension];
+        values[i].integer = stride_of(parameters[slot.index].tensor, slot.dimension);
         break;
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
@@ -156,8 +190,12 @@ bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int
   std::fill_n(dimensions, num_dimensions_, kDynamic);
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const ParameterPlan& plan = plans_[i];
-    if (plan.kind == Parameter::Kind::kScalar) continue;
-    if (!fits(plan, arguments.parameters[i], dimensions)) return false;
+    const CallArguments::One& argument = arguments.parameters[i];
+    if (plan.kind == Parameter::Kind::kTensor) {
+      if (!tensor_fits(plan, argument, dimensions)) return false;
+    } else if (plan.kind == Parameter::Kind::kWindow) {
+      if (!window_fits(plan, *argument.window, dimensions)) return false;
+    }
   }
   if (!fill(arguments, dimensions, values)) return false;
   grid = grid_ ? *grid_ : target_->auto_grid({dimensions, num_dimensions_});

@@ -12,19 +12,22 @@
 
 namespace tilewire::bindings {
 
-/// A call's arguments after conversion, in the order of the artifact's parameters. Plain data on
-/// the stack of a launch, on purpose without initialisers.
+/// A call's arguments as its frameworks describe them, in the order of the artifact's parameters.
+/// Plain data on the stack of a launch, on purpose without initialisers; a cache line each.
 struct CallArguments {
   static constexpr std::size_t kMaxParameters = 32;
 
-  /// One is set per parameter, by its kind. A window passed for a tensor is an array.
   struct One {
-    ArrayArgument array;
-    const WindowObject* window;
-    PyObject* scalar;
+    dlpack::Tensor tensor;  ///< tensors, and windows passed for one; shape and strides: not owned
+    union {
+      const WindowObject* window;  ///< windows
+      PyObject* scalar;            ///< scalars
+    };
+    bool read_only;  ///< tensors
   };
   One parameters[kMaxParameters];
 };
+static_assert(sizeof(CallArguments::One) == 64);
 
 /// One compiled form of a kernel with what calls must look like to be served by it: the checks of
 /// `bind_arguments` without their messages, and those that tell forms apart. The hot path.
@@ -40,10 +43,13 @@ class CallForm {
   /// `grid` where it is. Leaves no Python exception.
   bool serves(const CallArguments& arguments, ArgumentValue* values, int& grid) const;
 
-  /// Whether the constants passed (null: left out, and without a default) are this form's.
+  /// Whether the constants passed (null: left out, and without a default) are this form's. May run
+  /// Python code that compares them, unless they are the very same objects (`are_identical`).
   bool has_constants(PyObject* const* passed) const;
+  bool are_identical(PyObject* const* passed) const;
 
   const std::shared_ptr<LaunchTarget>& target() const { return target_; }
+  int device_index() const { return device_index_; }
   bool waits() const { return waits_; }
   std::span<const pybind11::object> constants() const { return constants_; }
   int traverse(visitproc visit, void* context) const;
@@ -52,6 +58,7 @@ class CallForm {
   struct ParameterPlan {
     Parameter::Kind kind;
     DType dtype;
+    dlpack::DataType code;  ///< of `dtype`
     int rank;
     bool written;
     bool exact;  ///< contiguous and alignment must be these, else at least these
@@ -61,9 +68,10 @@ class CallForm {
     int dimensions[kMaxRank];
   };
 
-  bool fits(const ParameterPlan& plan, const CallArguments::One& argument,
-            std::int64_t* dimensions) const;
-  bool array_fits(const ParameterPlan& plan, const ArrayArgument& array) const;
+  bool window_fits(const ParameterPlan& plan, const WindowObject& window,
+                   std::int64_t* dimensions) const;
+  bool tensor_fits(const ParameterPlan& plan, const CallArguments::One& argument,
+                   std::int64_t* dimensions) const;
   bool fill(const CallArguments& arguments, const std::int64_t* dimensions,
             ArgumentValue* values) const;
 

@@ -57,15 +57,45 @@ std::optional<std::uintptr_t> ask(PyObject* raw_getter, int device_index) {
   return reinterpret_cast<std::uintptr_t>(handle);
 }
 
+/// Whether PyTorch has used CUDA: where not, its current stream is the default one.
+bool torch_uses_cuda() {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");  // borrowed
+  PyObject* cuda = get_attribute(torch, "cuda");
+  PyObject* answer =
+      cuda == nullptr ? nullptr : PyObject_CallMethod(cuda, "is_initialized", nullptr);
+  if (answer == nullptr) PyErr_Clear();
+  const bool initialised = answer != nullptr && PyObject_IsTrue(answer) == 1;
+  Py_XDECREF(answer);
+  Py_XDECREF(cuda);
+  return initialised;
+}
+
+/// PyTorch can't tell where its CUDA doesn't work (built for a newer driver, say): then no stream
+/// of its own can be current.
+std::optional<std::uintptr_t> default_unless_in_use() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool in_use = torch_uses_cuda();
+  if (in_use) {
+    PyErr_Restore(type, value, traceback);
+    return {};
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return 0;
+}
+
 }  // namespace
 
 std::optional<std::uintptr_t> current_stream(int device_index, const dlpack::ExchangeApi* api) {
   if (api != nullptr && api->current_work_stream != nullptr) return ask(*api, device_index);
   static TorchStreams torch;  // guarded by the GIL
   if (!torch.is_found()) torch = find_torch();
-  if (torch.api != nullptr) return ask(*torch.api, device_index);
-  if (torch.raw_getter != nullptr) return ask(torch.raw_getter, device_index);
-  return 0;
+  if (!torch.is_found()) return 0;
+  const auto stream =
+      torch.api != nullptr ? ask(*torch.api, device_index) : ask(torch.raw_getter, device_index);
+  return stream ? stream : default_unless_in_use();
 }
 
 }  // namespace tilewire::bindings

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <forward_list>
 #include <utility>
 
 #include "bindings/current_stream.h"
@@ -38,16 +39,58 @@ bool convert_scalar(PyObject* object, CallArguments::One& out, Owners& owners) {
   return true;
 }
 
+/// This rank's copy of a window. Its shape belongs to the window.
+void set_copy_of(const WindowObject& window, CallArguments::One& out) {
+  out.tensor = {.data = window.local(),
+                .device = to_dlpack(window.device),
+                .rank = static_cast<std::int32_t>(window.shape.size()),
+                .dtype = to_dlpack(window.dtype),
+                .shape = const_cast<std::int64_t*>(window.shape.data()),
+                .strides = nullptr,
+                .byte_offset = 0};
+  out.read_only = false;
+}
+
+/// Shape and strides stay in `array`.
+void set_array(ArrayArgument& array, CallArguments::One& out) {
+  out.tensor = {.data = array.data,
+                .device = to_dlpack(array.device),
+                .rank = array.rank,
+                .dtype = to_dlpack(array.dtype),
+                .shape = array.shape,
+                .strides = array.strides,
+                .byte_offset = 0};
+  out.read_only = array.read_only;
+}
+
 }  // namespace
 
 /// What lives through one call; large, and mostly never written.
 struct Launcher::CallState {
-  PyObject* passed[kMaxCallParameters];
-  PyObject* constants[kMaxCallParameters];
+  PyObject* const* passed;                   ///< by parameter, constants left out
+  PyObject* const* constants;                ///< null: left out
+  const dlpack::ExchangeApi* api = nullptr;  ///< of the first array that has one
   CallArguments arguments;
   ArgumentValue values[kMaxArguments];
-  const dlpack::ExchangeApi* api = nullptr;  ///< of the first array that has one
-  Owners owners;                             ///< empty on the fast path
+  PyObject* named[2 * kMaxCallParameters];  ///< what the two first point to, if names were used
+  // Empty on the fast path:
+  Owners owners;
+  std::forward_list<ArrayArgument> arrays;  ///< with the shapes that `arguments` points to
+};
+
+/// A call under way: keeps all forms, since comparing constants, asking for the stream and waiting
+/// without the GIL let other code run, which may add forms and so drop others.
+class Launcher::Call {
+ public:
+  explicit Call(Launcher& launcher) : launcher_(launcher) { ++launcher.num_calls_; }
+  ~Call() {
+    if (--launcher_.num_calls_ == 0 && !launcher_.dropped_.empty()) launcher_.dropped_.clear();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  Launcher& launcher_;
 };
 
 Launcher::Launcher(py::object fallback, std::vector<CallParameter> parameters,
@@ -60,6 +103,7 @@ Launcher::Launcher(py::object fallback, std::vector<CallParameter> parameters,
     const bool constant = parameter.kind == CallParameter::Kind::kConstant;
     parameter.index = constant ? num_constants_++ : num_arguments_++;
     if (!constant && num_constants_ > 0) throw InternalError("constants come last");
+    if (constant) default_constants_.push_back(parameter.default_value.ptr());
   }
   if (parameters_.size() > kMaxCallParameters || num_arguments_ > CallArguments::kMaxParameters) {
     throw UserError(fmt::format("a kernel has at most {} parameters and {} constants",
@@ -94,7 +138,9 @@ void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constan
   auto form =
       std::make_shared<CallForm>(std::move(target), grid_, std::move(values), std::move(facts));
   forms_.insert(forms_.begin(), std::move(form));
-  if (forms_.size() > kMaxForms) forms_.pop_back();
+  if (forms_.size() <= kMaxForms) return;
+  if (num_calls_ > 0) dropped_.push_back(forms_.back());
+  forms_.pop_back();
 }
 
 int Launcher::traverse(visitproc visit, void* arg) const {
@@ -129,56 +175,62 @@ bool Launcher::assign(PyObject* const* args, Py_ssize_t num_positional, PyObject
                       CallState& state) const {
   const auto given = static_cast<std::size_t>(num_positional);
   if (given > num_arguments_) return false;
-  std::copy_n(args, given, state.passed);
-  std::fill(state.passed + given, state.passed + parameters_.size(), nullptr);
+  if (given < num_arguments_ || names != nullptr) return assign_by_name(args, given, names, state);
+  state.passed = args;
+  state.constants = default_constants_.data();
+  return true;
+}
+
+/// Where some arguments come by name or by default.
+bool Launcher::assign_by_name(PyObject* const* args, std::size_t given, PyObject* names,
+                              CallState& state) const {
+  PyObject** all = state.named;
+  std::copy_n(args, given, all);
+  std::fill(all + given, all + parameters_.size(), nullptr);
   const std::size_t num_names = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   for (std::size_t i = 0; i < num_names; ++i) {
     const std::ptrdiff_t index = find(PyTuple_GET_ITEM(names, i), given + i);
-    if (index < 0 || state.passed[index] != nullptr) return false;
-    state.passed[index] = args[given + i];
+    if (index < 0 || all[index] != nullptr) return false;
+    all[index] = args[given + i];
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (state.passed[i] == nullptr) state.passed[i] = parameters_[i].default_value.ptr();
-    if (parameters_[i].kind == CallParameter::Kind::kConstant) {
-      state.constants[parameters_[i].index] = state.passed[i];
-    } else if (state.passed[i] == nullptr) {
-      return false;
-    }
+    if (all[i] == nullptr) all[i] = parameters_[i].default_value.ptr();
+    if (all[i] == nullptr && i < num_arguments_) return false;
   }
+  state.passed = all;
+  state.constants = all + num_arguments_;
   return true;
 }
 
 bool Launcher::convert_array(CallParameter& parameter, PyObject* object, CallState& state) {
-  ArrayArgument& out = state.arguments.parameters[parameter.index].array;
+  CallArguments::One& out = state.arguments.parameters[parameter.index];
   PyTypeObject* type = Py_TYPE(object);
-  if (parameter.type.ptr() != reinterpret_cast<PyObject*>(type)) {
+  if (parameter.type.ptr() != reinterpret_cast<PyObject*>(type)) [[unlikely]] {
     if (const WindowObject* window = as_window(object)) {
-      out = window->copy_of(window->rank);
+      set_copy_of(*window, out);
       return true;
     }
     parameter.api = exchange_api_of(type);
     parameter.type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type));
   }
-  if (parameter.api != nullptr) {
-    dlpack::Tensor tensor;
-    if (parameter.api->tensor_from_object(object, &tensor) != 0) {
-      PyErr_Clear();
-      return false;
-    }
-    if (state.api == nullptr) state.api = parameter.api;
-    return convert_tensor(tensor, out);
+  if (parameter.api == nullptr) return convert_other(object, out, state);
+  if (parameter.api->tensor_from_object(object, &out.tensor) != 0) {
+    PyErr_Clear();
+    return false;
   }
-  return convert_slowly(object, out, state);
+  out.read_only = false;
+  if (state.api == nullptr) state.api = parameter.api;
+  return true;
 }
 
 /// Through the other protocols, whose producers may want to know the stream.
-bool Launcher::convert_slowly(PyObject* object, ArrayArgument& out, CallState& state) const {
-  const int device = forms_.front()->target()->device_index();
+bool Launcher::convert_other(PyObject* object, CallArguments::One& out, CallState& state) const {
+  const int device = forms_.front()->device_index();
   const auto stream = stream_ ? stream_ : current_stream(device, nullptr);
   if (!stream) return false;
   try {
     const auto array = try_read_array(object, "argument", stream, state.owners);
-    if (array) out = *array;
+    if (array) set_array(state.arrays.emplace_front(*array), out);
     return array.has_value();
   } catch (const UserError&) {
     return false;  // the fallback says it better
@@ -212,24 +264,23 @@ bool Launcher::convert(CallState& state) {
 /// Whether the call was served; false, perhaps with an exception set by the framework whose stream
 /// was asked for, where it wasn't.
 bool Launcher::launch(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
+  const Call call(*this);
   CallState state;
   if (!assign(args, num_positional, names, state) || !convert(state)) return false;
   int grid = 0;
   for (std::size_t i = 0; i < forms_.size(); ++i) {
-    // A reference of its own: comparing constants may run Python code, which may add forms.
-    const std::shared_ptr<CallForm> form = forms_[i];
-    if (!form->has_constants(state.constants)) continue;
-    if (!form->serves(state.arguments, state.values, grid)) continue;
-    const auto stream =
-        stream_ ? stream_ : current_stream(form->target()->device_index(), state.api);
+    const CallForm& form = *forms_[i];
+    if (!form.are_identical(state.constants) && !form.has_constants(state.constants)) continue;
+    if (!form.serves(state.arguments, state.values, grid)) continue;
+    const auto stream = stream_ ? stream_ : current_stream(form.device_index(), state.api);
     if (!stream) return false;
     if (i > 0 && i < forms_.size()) std::swap(forms_[0], forms_[i]);
-    if (form->waits()) {
+    if (form.waits()) {
       // A full queue blocks until peers' kernels run, which another thread may have to launch.
       const WithoutGil without_gil;
-      form->target()->launch(grid, *stream, state.values);
+      form.target()->launch(grid, *stream, state.values);
     } else {
-      form->target()->launch(grid, *stream, state.values);
+      form.target()->launch(grid, *stream, state.values);
     }
     return true;
   }

@@ -44,12 +44,15 @@ class Launcher {
 
  private:
   struct CallState;
+  class Call;
   bool launch(PyObject* const* args, Py_ssize_t num_positional, PyObject* names);
   bool assign(PyObject* const* args, Py_ssize_t num_positional, PyObject* names,
               CallState& state) const;
+  bool assign_by_name(PyObject* const* args, std::size_t given, PyObject* names,
+                      CallState& state) const;
   bool convert(CallState& state);
   bool convert_array(CallParameter& parameter, PyObject* object, CallState& state);
-  bool convert_slowly(PyObject* object, ArrayArgument& out, CallState& state) const;
+  bool convert_other(PyObject* object, CallArguments::One& out, CallState& state) const;
   std::ptrdiff_t find(PyObject* name, std::size_t hint) const;
 
   pybind11::object fallback_;
@@ -58,7 +61,10 @@ class Launcher {
   std::optional<std::uintptr_t> stream_;
   std::size_t num_arguments_ = 0;
   std::size_t num_constants_ = 0;
-  std::vector<std::shared_ptr<CallForm>> forms_;  ///< the one that served last comes first
+  std::vector<PyObject*> default_constants_;        ///< null: none
+  std::vector<std::shared_ptr<CallForm>> forms_;    ///< the one that served last comes first
+  std::vector<std::shared_ptr<CallForm>> dropped_;  ///< what a call under way may still use
+  int num_calls_ = 0;                               ///< under way; guarded by the GIL, as the rest
 };
 
 /// Adds `Launcher` to the module, a type of the CPython API with vectorcall: what `kernel[grid]`
