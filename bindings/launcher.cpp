@@ -70,6 +70,7 @@ struct Launcher::CallState {
   PyObject* const* passed;                   ///< by parameter, constants left out
   PyObject* const* constants;                ///< null: left out
   const dlpack::ExchangeApi* api = nullptr;  ///< of the first array that has one
+  bool is_stale = false;  ///< other code has run, which may have resized a tensor
   CallArguments arguments;
   ArgumentValue values[kMaxArguments];
   PyObject* named[2 * kMaxCallParameters];  ///< what the two first point to, if names were used
@@ -225,6 +226,7 @@ bool Launcher::convert_array(CallParameter& parameter, PyObject* object, CallSta
 
 /// Through the other protocols, whose producers may want to know the stream.
 bool Launcher::convert_other(PyObject* object, CallArguments::One& out, CallState& state) const {
+  state.is_stale = true;
   const int device = forms_.front()->device_index();
   const auto stream = stream_ ? stream_ : current_stream(device, nullptr);
   if (!stream) return false;
@@ -261,6 +263,24 @@ bool Launcher::convert(CallState& state) {
   return true;
 }
 
+/// Asks for the tensors once more: the shapes that they gave live in them.
+bool Launcher::refresh(CallState& state) const {
+  state.is_stale = false;
+  for (std::size_t i = 0; i < num_arguments_; ++i) {
+    const CallParameter& parameter = parameters_[i];
+    PyObject* object = state.passed[i];
+    if (parameter.kind != CallParameter::Kind::kTensor || as_window(object) != nullptr) continue;
+    PyTypeObject* type = Py_TYPE(object);
+    const bool is_known = parameter.type.ptr() == reinterpret_cast<PyObject*>(type);
+    const dlpack::ExchangeApi* api = is_known ? parameter.api : exchange_api_of(type);
+    if (api == nullptr) continue;
+    if (api->tensor_from_object(object, &state.arguments.parameters[i].tensor) == 0) continue;
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
 /// Whether the call was served; false, perhaps with an exception set by the framework whose stream
 /// was asked for, where it wasn't.
 bool Launcher::launch(PyObject* const* args, Py_ssize_t num_positional, PyObject* names) {
@@ -270,7 +290,11 @@ bool Launcher::launch(PyObject* const* args, Py_ssize_t num_positional, PyObject
   int grid = 0;
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     const CallForm& form = *forms_[i];
-    if (!form.are_identical(state.constants) && !form.has_constants(state.constants)) continue;
+    if (!form.are_identical(state.constants)) {
+      state.is_stale = true;
+      if (!form.has_constants(state.constants)) continue;
+    }
+    if (state.is_stale && !refresh(state)) return false;
     if (!form.serves(state.arguments, state.values, grid)) continue;
     const auto stream = stream_ ? stream_ : current_stream(form.device_index(), state.api);
     if (!stream) return false;

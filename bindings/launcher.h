@@ -53,6 +53,7 @@ class Launcher {
   bool convert(CallState& state);
   bool convert_array(CallParameter& parameter, PyObject* object, CallState& state);
   bool convert_other(PyObject* object, CallArguments::One& out, CallState& state) const;
+  bool refresh(CallState& state) const;
   std::ptrdiff_t find(PyObject* name, std::size_t hint) const;
 
   pybind11::object fallback_;

@@ -165,7 +165,7 @@ bool is_number(PyObject* object) {
 
 bool try_read_scalar(PyObject* object, DType dtype, std::uint64_t& bits) {
   std::optional<std::uint64_t> found;
-  if (PyFloat_CheckExact(object) && is_float(dtype)) {
+  if (PyFloat_CheckExact(object) && is_float(dtype)) [[likely]] {
     found = float_bits(PyFloat_AS_DOUBLE(object), dtype);
   } else if (PyLong_CheckExact(object) || PyBool_Check(object)) {
     found = integer_bits(object, dtype);

@@ -164,6 +164,23 @@ def test_arguments_of_another_form_go_to_the_fallback(index, value):
     assert target.num_launches == 0
 
 
+class ResizingTensor(dlpack.CapsuleTensor):
+    """Gives its memory, and another tensor a new shape."""
+
+    def __dlpack__(self, **keywords):
+        self.other.shape, self.other.strides = (9,), (1,)
+        return super().__dlpack__(**keywords)
+
+
+def test_tensors_that_change_during_the_call_are_read_again():
+    launcher, target, fallback = make()
+    arguments = kernels.gpu_arguments()
+    arguments[2] = ResizingTensor(0x20000, (dlpack.FLOAT, 32), (4, 8))
+    arguments[2].other = arguments[1]
+    assert launcher(*arguments) == "fallback"
+    assert (target.num_launches, len(fallback.calls)) == (0, 1)
+
+
 def test_facts_that_a_form_was_chosen_for():
     launcher, general, fallback = make(facts=None)
     launcher(*kernels.gpu_arguments())
