@@ -76,7 +76,7 @@ class Binding {
     if (argument.array.read_only) {
       fail(index, "is read-only, and the kernel stores to it; pass a writable array");
     }
-    if (repeats_elements(argument.array)) {
+    if (!argument.array.is_contiguous() && repeats_elements(argument.array)) {
       fail(index,
            "has elements that share an address (a stride of 0, shape {}), and the kernel stores to "
            "it; pass a copy",

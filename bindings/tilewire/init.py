@@ -47,6 +47,8 @@ def init(
 
 
 def _virtual(world: str, seed: int | None, device: str) -> Communicator:
+    if not isinstance(device, str):
+        raise UserError(f"tw.init: the device is 'cpu' or 'cuda', found {device!r}")
     if device == "cpu":
         return VirtualCommunicator(HostWorld(Target(f"cpu:world={world}"), seed))
     if device != "cuda" and not device.startswith("cuda:"):

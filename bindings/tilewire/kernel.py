@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ class Auto:
 
 auto = Auto()
 Grid = int | tuple[int, ...] | Auto
+MAX_INSTANCES = 2**31 - 1  # in one launch, as on GPUs
 
 
 def check_grid(grid: Any) -> Grid:
@@ -41,6 +43,11 @@ def check_grid(grid: Any) -> Grid:
             )
     if not 1 <= len(items) <= 3:
         raise UserError(f"a grid has 1 to 3 dimensions, found {grid!r}")
+    if math.prod(items) > MAX_INSTANCES:
+        raise UserError(
+            f"a grid of {grid!r} has {math.prod(items)} program instances, at most {MAX_INSTANCES} "
+            f"can be launched: launch fewer, and let each do more (tw.auto, tw.persistent)"
+        )
     return items[0] if len(items) == 1 else items
 
 

@@ -66,6 +66,8 @@ def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
     """That of the windows; else the current one; else this process alone, on the arrays' device."""
     found: tuple[str, Communicator] | None = None
     for name, value in bound.items():
+        if isinstance(value, list) and any(isinstance(each, Window) for each in value):
+            value = _same_on_all_ranks(kernel, name, value)
         if not isinstance(value, Window):
             continue
         if found is not None and found[1] is not value.comm:
@@ -82,6 +84,16 @@ def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
     if comm is not None and kind in (None, "cuda" if comm.target.is_cuda else "cpu"):
         return comm
     return _alone(kernel, bound)
+
+
+def _same_on_all_ranks(kernel: Kernel, name: str, windows: list[Any]) -> Any:
+    """The one window of a list with an item per rank; UserError where the ranks' differ."""
+    if any(each is not windows[0] for each in windows):
+        raise UserError(
+            f"kernel `{kernel.name}`: argument `{name}` is a list of different windows: a "
+            f"window is the same on all ranks, pass it itself"
+        )
+    return windows[0]
 
 
 def launch_alone(
@@ -122,6 +134,9 @@ class Call:
         described = dict(bound)
         self.values: list[Any] = []
         for parameter in kernel.signature.positional:
+            if not parameter.is_array:
+                what = f"kernel `{kernel.name}`: argument `{parameter.name}`"
+                _tilewire.scalar_bits(bound[parameter.name], parameter.annotation, what)
             argument = read(kernel, parameter.name, bound[parameter.name])
             arguments.append(argument)
             self.values.append(bound[parameter.name])
@@ -130,11 +145,10 @@ class Call:
                 if kind == "window" and parameter.annotation.kind == "tensor":
                     kind = "tensor"  # this rank's copy
                 described[parameter.name] = ArrayArgument(kind, argument.dtype, argument.shape)
-            elif parameter.is_array != (argument.kind != "scalar"):
-                expected = parameter.annotation if parameter.is_array else "a scalar"
+            elif parameter.is_array:
                 raise UserError(
                     f"kernel `{kernel.name}`: argument `{parameter.name}` must be "
-                    f"{expected}, found {_found(bound[parameter.name])}"
+                    f"{parameter.annotation}, found {_found(bound[parameter.name])}"
                 )
         self.specialisation: Specialisation = kernel.specialise(described)
         self.facts = _tilewire.facts_of(arguments)

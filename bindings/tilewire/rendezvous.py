@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tilewire.errors import HangError
+from tilewire.errors import HangError, UserError
 
 
 class Ended(BaseException):
@@ -35,10 +35,12 @@ class Rendezvous:
         self.size = size
         self._condition = threading.Condition()
         self._turn = 0  # the rank that runs
+        self._is_stopped = False
         self._arrivals: dict[int, _Arrival] = {}
         self._results: dict[int, Any] = {}
         self._ended: set[int] = set()
-        self._error: tuple[int, BaseException] | None = None  # of which rank, the first one
+        # Of which rank (None: from outside), the first one.
+        self._error: tuple[int | None, BaseException] | None = None
 
     def begin(self, rank: int) -> None:
         """Waits for this rank's first turn."""
@@ -52,6 +54,20 @@ class Rendezvous:
             if error is not None and self._error is None:
                 self._error = (rank, error)
             self._pass_turn()
+
+    def require_turn(self, rank: int, what: str) -> None:
+        """UserError where it isn't `rank` that runs."""
+        with self._condition:
+            self._require_turn(rank, what)
+
+    def stop(self, error: BaseException) -> None:
+        """From outside of the ranks: ends them at their next collective call."""
+        with self._condition:
+            self._is_stopped = True
+            if self._error is None:
+                self._error = (None, error)
+            self._arrivals.clear()
+            self._condition.notify_all()
 
     def meet(
         self,
@@ -68,6 +84,7 @@ class Rendezvous:
         HangError. So is a rank that came with another `what`. An error is raised in every rank.
         """
         with self._condition:
+            self._require_turn(rank, what)
             self._arrivals[rank] = _Arrival(what, request, carry_out, allow_missing)
             self._pass_turn()
             self._wait_for_turn(rank)
@@ -81,12 +98,24 @@ class Rendezvous:
         if self._error is None:
             return
         rank, error = self._error
-        if hasattr(error, "add_note"):
+        if rank is not None and hasattr(error, "add_note"):
             error.add_note(f"raised in rank {rank} of the virtual world")
         raise error
 
+    def _require_turn(self, rank: int, what: str) -> None:
+        if self._turn not in (rank, -1) and not self._is_stopped:
+            raise UserError(
+                f"{what}: this communicator or window is rank {rank}'s, but rank {self._turn} "
+                f"runs: use its own"
+            )
+        if rank in self._ended:
+            raise UserError(
+                f"{what}: the function of rank {rank} has returned, and its communicator ended "
+                f"with it: use it inside of tw.spawn"
+            )
+
     def _wait_for_turn(self, rank: int) -> None:
-        self._condition.wait_for(lambda: self._turn == rank)
+        self._condition.wait_for(lambda: self._turn == rank or self._is_stopped)
         if self._error is not None:
             raise Ended
 

@@ -55,13 +55,22 @@ def spawn(
         meeting.end(rank, error)
 
     threads = [
-        threading.Thread(target=run, args=(rank,), name=f"rank {rank}")
+        threading.Thread(target=run, args=(rank,), name=f"rank {rank}", daemon=True)
         for rank in range(meeting.size)
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    started = []
+    try:
+        for thread in threads:
+            started.append(thread)
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException as interrupt:  # Ctrl-C; a second one doesn't wait for the ranks
+        meeting.stop(interrupt)
+        for thread in started:
+            if thread.ident is not None:
+                thread.join()
+        raise
     host.is_closed = True
     meeting.raise_error()
     return results
@@ -107,9 +116,10 @@ class RankCommunicator(Communicator):
         self._require_open()
         if stream is not None:
             raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+        what = f"the launch of {kernel.name}"
+        self._meeting.require_turn(self.rank, what)
         request = HostRequest(self._host, kernel, grid, Call(kernel, bound))
         if request.is_two_sided:
-            what = f"the launch of {kernel.name}"
             self._meeting.meet(self.rank, what, request, self._launch_all, allow_missing=True)
         else:
             requests: list[HostRequest | None] = [None] * self.size

@@ -28,6 +28,8 @@ class HostWorld:
         self.target = target
         if seed is None:
             seed = _tilewire.environment_seed()
+        if not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise UserError(f"the seed is an integer from 0 to 2**64 - 1, found {seed!r}")
         self.world = _tilewire.VirtualWorld(target.world_size, target.lsa_size, seed)
         self.is_closed = False
 
@@ -41,7 +43,14 @@ class HostWorld:
         """One window, as each of `comms` (that is rank `ranks[i]`) sees it."""
         self.require_open()
         shape, dtype = check_shape(shape), as_dtype(dtype)
-        memory = self.world.make_window(num_bytes(dtype, shape))
+        try:
+            memory = self.world.make_window(num_bytes(dtype, shape))
+        except MemoryError:
+            total = self.target.world_size * num_bytes(dtype, shape)
+            raise BackendError(
+                f"there is no memory for a window of {shape} {dtype} on {self.target.world_size} "
+                f"ranks ({total} bytes): make it smaller"
+            ) from None
         return [
             make_window(
                 comm,

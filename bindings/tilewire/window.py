@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
@@ -33,7 +35,12 @@ class Window(_tilewire.Window):
     def at(self, rank: int) -> Any:
         """Rank `rank`'s copy on the host: a NumPy array over the same memory on the CPU, else an
         object for `torch.from_dlpack`. UserError where this process can't reach it."""
-        copy = super().at(rank)
+        size = self.comm.size
+        if not isinstance(rank, numbers.Integral) or not 0 <= rank < size:
+            raise UserError(
+                f"there is no rank {rank!r}: window.at takes a rank from 0 to {size - 1}"
+            )
+        copy = super().at(int(rank))
         return copy.numpy() if self.device == "cpu" else copy
 
 
@@ -77,7 +84,10 @@ def check_shape(shape: Any) -> tuple[int, ...]:
 
 
 def num_bytes(dtype: DType, shape: tuple[int, ...]) -> int:
-    total = dtype.num_bytes
-    for extent in shape:
-        total *= extent
+    """Of one rank's copy; UserError where no machine has as many."""
+    total = math.prod(shape) * dtype.num_bytes
+    if total >= 2**48:
+        raise UserError(
+            f"a window of {shape} {dtype} takes {total} bytes per rank: make it smaller"
+        )
     return total

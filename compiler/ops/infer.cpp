@@ -9,6 +9,9 @@
 namespace tilewire {
 namespace {
 
+/// So that no number of bytes or of vectors overflows.
+constexpr std::int64_t kMaxTileElements = std::int64_t{1} << 28;
+
 template <typename T>
 const T& attribute(const OpCall& call, std::string_view name) {
   return std::get<T>(call.attributes.find(name)->second);
@@ -89,6 +92,12 @@ void require_tile_shape(const OpCall& call, const std::vector<std::int64_t>& sha
   if (shape.empty() || shape.size() > 3 || !is_positive) {
     call.fail(fmt::format("{} is not the shape of a tile: rank 1 to 3, extents above 0",
                           shape_to_string(shape)));
+  }
+  std::int64_t rest = kMaxTileElements;
+  for (const std::int64_t extent : shape) rest /= extent;
+  if (rest == 0) {
+    call.fail(fmt::format("a tile of {} has more than {} elements; work on smaller ones in a loop",
+                          shape_to_string(shape), kMaxTileElements));
   }
 }
 

@@ -10,6 +10,9 @@
 namespace tilewire {
 namespace {
 
+/// Of one rank in one launch, as on GPUs.
+constexpr std::int64_t kMaxInstances = 2'147'483'647;
+
 bool any_kernel(std::span<const RankLaunch> ranks, bool Resources::* need) {
   return std::any_of(ranks.begin(), ranks.end(), [need](const RankLaunch& launch) {
     return launch.kernel != nullptr && launch.kernel->artifact().resources.*need;
@@ -21,6 +24,12 @@ void check_grid(const RankLaunch& launch, std::int64_t resident_limit) {
   if (std::any_of(launch.grid.begin(), launch.grid.end(), [](auto extent) { return extent < 1; })) {
     throw UserError(fmt::format("`{}`: a grid of {} × {} × {}; each extent is 1 or more", name,
                                 launch.grid[0], launch.grid[1], launch.grid[2]));
+  }
+  std::int64_t rest = kMaxInstances;
+  for (const std::int64_t extent : launch.grid) rest /= extent;
+  if (rest == 0) {
+    throw UserError(fmt::format("`{}`: a grid of {} × {} × {} has more than {} instances", name,
+                                launch.grid[0], launch.grid[1], launch.grid[2], kMaxInstances));
   }
   const std::int64_t num_instances = launch.num_instances();
   if (launch.kernel->artifact().launch.cooperative && num_instances > resident_limit) {

@@ -44,7 +44,12 @@ def build_program(
     for name in dimensions:
         if name not in visitor.scope.names:
             visitor.bind(name, builder.dimension(name))
-    visitor.run(source.function.body)
+    try:
+        visitor.run(source.function.body)
+    except RecursionError:
+        source.fail(
+            source.function, "an expression or block is nested too deeply: split it into statements"
+        )
     return builder.finish()
 
 

@@ -8,6 +8,8 @@ from tilewire._tilewire import Value
 from tilewire.frontend.registry import TEAMS, Call, builtin
 from tilewire.frontend.values import LoopRange, Unroll, describe, is_static
 
+MAX_UNROLLED = 4096
+
 
 @builtin
 def range_(call: Call, start: Any, stop: Any = None, step: Any = 1) -> LoopRange:
@@ -59,7 +61,12 @@ def unroll(call: Call, start: Any, stop: Any = None, step: Any = 1) -> Unroll:
     bounds = [call.static_int(each, "a bound") for each in (first, last, step)]
     if bounds[2] == 0:
         call.fail("the step is 0")
-    return Unroll(tuple(range(*bounds)))
+    indices = range(*bounds)
+    if len(indices) > MAX_UNROLLED:
+        call.fail(
+            f"would repeat the body {len(indices)} times, {MAX_UNROLLED} is the most: use range(…)"
+        )
+    return Unroll(tuple(indices))
 
 
 @builtin

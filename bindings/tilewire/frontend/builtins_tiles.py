@@ -14,7 +14,7 @@ def load(call: Call, view: Any, other: Any = None, where: Any = None) -> Value:
     """Reads a view into a tile (or a scalar). Elements outside of the view are 0, or `other`."""
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
-    return call.build("load", view, other, where)
+    return call.build("load", view, other, _mask(call, where))
 
 
 @builtin
@@ -22,7 +22,16 @@ def store(call: Call, view: Any, value: Any, where: Any = None) -> None:
     """Writes a tile or a scalar to a view; elements outside of the view are dropped."""
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
-    call.build("store", view, value, where)
+    call.build("store", view, value, _mask(call, where))
+
+
+def _mask(call: Call, where: Any) -> Value | None:
+    """`where=` as a value: a bool that Python knows is one too."""
+    if isinstance(where, bool):
+        return call.build("cast", where, DType.bool)
+    if where is not None and not isinstance(where, Value):
+        call.fail(f"where= takes a bool tile or scalar, found {describe(where)}")
+    return where
 
 
 @builtin

@@ -64,7 +64,8 @@ class Builtin:
         self.__doc__ = document
         self.__name__ = name
         parameters = list(inspect.signature(implementation).parameters.values())[1:]
-        self.__signature__ = inspect.Signature(parameters)
+        plain = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+        self.__signature__ = inspect.Signature(plain)
 
     def __repr__(self) -> str:
         return f"tw.{self.name}"

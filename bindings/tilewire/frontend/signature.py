@@ -234,3 +234,6 @@ def _check_constant(kernel: str, name: str, value: Any) -> None:
             f"{kernel}: the constant `{name}` must be an int, float, bool, str, dtype or tuple of "
             f"ints, found {value!r}"
         )
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, int) and not -(2**63) <= each < 2**63:
+            raise UserError(f"{kernel}: the constant `{name}`: {each} doesn't fit 64 bits")

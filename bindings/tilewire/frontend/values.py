@@ -115,7 +115,7 @@ def is_carriable(value: Any) -> bool:
 
 def flatten(value: Any) -> list[Any]:
     """The operands of a carriable value, left to right."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [leaf for each in value for leaf in flatten(each)]
     return [value]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -11,7 +12,7 @@ from tilewire._tilewire import Builder, Target, Value
 from tilewire.errors import UserError
 from tilewire.frontend.source import Source
 from tilewire.frontend.unsupported import message_for
-from tilewire.frontend.values import Poison, Scope, describe
+from tilewire.frontend.values import Poison, Scope, describe, flatten, is_operand
 
 
 class Visitor:
@@ -60,19 +61,37 @@ class Visitor:
         error too.
         """
         self.builder.set_location(self.source.line(node), self.source.column(node))
-        return self.checked(node, getattr(self.builder, method), *args)
+        function = getattr(self.builder, method)
+        if method in (
+            "unary",
+            "binary",
+            "reduce",
+            "begin_for",
+        ):  # which one; the rest is the user's
+            function, args = functools.partial(function, args[0]), args[1:]
+        return self.checked(node, function, *args)
 
     def checked(self, node: ast.AST, function: Callable[..., Any], *args: Any) -> Any:
         """Calls into C++ for `node`; what it refuses is the user's error at `node`."""
         try:
             return function(*args)
         except TypeError:
-            found = ", ".join(describe(each) for each in args)
-            self.fail(node, f"`{ast.unparse(node)}` can't be computed from {found}")
+            self.refuse_operands(node, args)
         except UserError as error:
             if error.line == self.source.line(node) and error.column == self.source.column(node):
                 self.fail(node, error.message)
             raise
+
+    def refuse_operands(self, node: ast.AST, args: tuple[Any, ...]) -> NoReturn:
+        """UserError for a call that takes no such operands."""
+        for each in flatten(args):
+            if isinstance(each, int) and not -(2**63) <= each < 2**63:
+                self.fail(node, f"{each} doesn't fit 64 bits: no integer of a kernel is larger")
+        if isinstance(node, ast.For):
+            bad = next((each for each in args[:3] if not is_operand(each)), None)
+            self.fail(node.iter, f"a loop's bounds and step are integers, found {describe(bad)}")
+        found = ", ".join(describe(each) for each in args)
+        self.fail(node, f"`{ast.unparse(node)}` can't be computed from {found}")
 
     def lookup(self, node: ast.Name) -> Any:
         """What a name stands for: local, parameter or dimension, global, Python's builtin."""

@@ -37,7 +37,11 @@ LlvmEmitter::Values LlvmEmitter::loop(llvm::Value* lower, llvm::Value* upper, ll
 
   builder_.SetInsertPoint(inside);
   const Values next = body(index, carried);
-  index->addIncoming(builder_.CreateAdd(index, step), builder_.GetInsertBlock());
+  // A sum that is too large stays the largest number, which is below no upper bound.
+  llvm::Value* following = step == index_constant(1) ? builder_.CreateAdd(index, step)
+                                                     : builder_.CreateBinaryIntrinsic(
+                                                           llvm::Intrinsic::sadd_sat, index, step);
+  index->addIncoming(following, builder_.GetInsertBlock());
   for (std::size_t i = 0; i < carried.size(); ++i) {
     llvm::cast<llvm::PHINode>(carried[i])->addIncoming(next.at(i), builder_.GetInsertBlock());
   }

@@ -24,6 +24,20 @@ def f_unroll_of_a_run_time_bound(x: tw.Tensor["N"]):
         pass
 
 
+def f_unroll_of_many(x: tw.Tensor["N"]):
+    for _ in tw.unroll(10**9):  # error
+        pass
+
+
+def f_bound_of_another_kind(x: tw.Tensor["N"]):
+    for _ in range(0, "a"):  # error
+        pass
+
+
+def f_mask_of_another_kind(x: tw.Tensor["N"]):
+    tw.store(x[0], 1, where=1)  # error
+
+
 def f_unroll_of_ranks(x: tw.Tensor["N"]):
     for _ in tw.unroll(tw.ranks()):  # error
         pass
@@ -103,6 +117,9 @@ MESSAGES = {
     f_persistent_schedule: "there is only schedule=\"static\" yet, found 'dynamic'",
     f_ranks_of_a_team: "there is only team=tw.world yet, found 'lsa'",
     f_unroll_of_a_run_time_bound: "a bound must be an integer known at compile time, found the",
+    f_unroll_of_many: "would repeat the body 1000000000 times, 4096 is the most: use range(…)",
+    f_bound_of_another_kind: "a loop's bounds and step are integers, found 'a'",
+    f_mask_of_another_kind: "where= takes a bool tile or scalar, found 1",
     f_unroll_of_ranks: "takes a tuple, a range or integers, found tw.ranks()",
     f_unroll_step: "the step is 0",
     f_cdiv: "the divisor must be positive, found 0",

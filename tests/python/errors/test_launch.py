@@ -83,7 +83,7 @@ def test_number_for_an_array(comm):
 def test_array_for_a_scalar(comm):
     x = comm.window((2, 4), tw.f32)
     y = [np.zeros((2, 4), np.float32)] * 2
-    assert "argument `scale` must be a scalar, found a numpy.ndarray" in refused(
+    assert "argument `scale`: expected a number for f32, got numpy.ndarray" in refused(
         copy_all[1], x, y, np.zeros(3, np.float32)
     )
 

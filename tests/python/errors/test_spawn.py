@@ -1,5 +1,8 @@
 """Ranks of `tw.spawn` that fail, leave, or do different things."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 import tilewire as tw
@@ -120,3 +123,38 @@ def test_user_error_in_a_kernel_shows_its_line():
 
     with pytest.raises(tw.UserError, match="known only at run time"):
         tw.spawn(lambda comm: bad[1](buffer()), world="2")
+
+
+def test_communicator_outlives_its_ranks():
+    for comm in tw.spawn(lambda comm: comm, world="2"):
+        for call in (comm.barrier, lambda comm=comm: comm.window(4, tw.f32)):
+            with pytest.raises(tw.UserError, match="has returned, and its communicator ended"):
+                call()
+
+
+@tw.kernel
+def read(x: tw.Window["N"], y: tw.Tensor["N"]):
+    tw.store(y[0], tw.load(x[0]))
+
+
+def test_window_of_another_rank():
+    windows = {}
+
+    def main(comm):
+        windows[comm.rank] = comm.window(1, tw.f32)
+        read[1](windows[0], buffer())
+
+    with pytest.raises(tw.UserError, match="window is rank 0's, but rank 1 runs: use its own"):
+        tw.spawn(main, world="2")
+
+
+def test_interrupt_ends_the_ranks():
+    def main(comm):
+        if comm.rank == 1:
+            signal.raise_signal(signal.SIGINT)
+        while True:
+            comm.barrier()
+
+    with pytest.raises(KeyboardInterrupt):
+        tw.spawn(main, world="3")
+    assert not [each for each in threading.enumerate() if each.name.startswith("rank ")]
