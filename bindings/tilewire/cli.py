@@ -35,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        print(f"tilewire: standard output: {error.strerror}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +77,10 @@ def _emit(options: argparse.Namespace) -> int:
     program = kernel.program(target, kernel.specialise_text(specs))
     output = _tilewire.emit_stage(program, target, options.stage)
     if options.output is not None:
-        options.output.write_bytes(output)
+        try:
+            options.output.write_bytes(output)
+        except OSError as error:
+            raise UserError(f"-o {options.output}: {error.strerror}") from error
     elif options.stage in ("cubin", "object") and sys.stdout.isatty():
         raise UserError(f"{options.stage} is binary: write it to a file with -o FILE")
     else:
@@ -100,7 +106,7 @@ def _load_kernel(text: str) -> Kernel:
         spec.loader.exec_module(module)
     except Error:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{file} can't be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)

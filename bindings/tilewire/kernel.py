@@ -58,10 +58,10 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.source = Source.of(function)
         functools.update_wrapper(self, function)
         self.function = function
         self.name = function.__name__
-        self.source = Source.of(function)
         self.signature = Signature.of(function, self.source)
         self._compiled: dict[Any, Compiled] = {}
         self._launchers: dict[Any, Any] = {}

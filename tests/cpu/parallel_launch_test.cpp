@@ -35,6 +35,18 @@ TEST_CASE("programs that never wait run once per rank and program id", "[cpu]") 
   for (const auto& value : counts) REQUIRE(value == 100);
 }
 
+TEST_CASE("a grid of more instances than can be counted is refused", "[cpu]") {
+  const CpuKernel kernel = hand_made(count, 1, 1, 0);
+  VirtualWorld world(1, 1, 0);
+  const std::int64_t large = std::int64_t{1} << 31;
+  for (const std::array<std::int64_t, 3>& grid :
+       {std::array{large, large, large}, std::array{large, std::int64_t{1}, std::int64_t{1}},
+        std::array{large, large, std::int64_t{4}}}) {
+    const std::vector<RankLaunch> ranks(1, {&kernel, grid, {0}});
+    CHECK_THROWS_AS(world.launch(ranks), UserError);
+  }
+}
+
 void throw_often(CpuInstance* instance, const std::uint64_t*) {
   if (instance->program_id[0] % 3 == 1) throw UserError("no");
 }

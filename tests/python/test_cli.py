@@ -122,3 +122,33 @@ def test_doctor(capsys):
     output = capsys.readouterr().out
     for name in ("CUDA driver", "NVRTC", "NCCL library", "NCCL headers", "LLVM", "cache"):
         assert name in output
+
+
+@pytest.mark.parametrize("place", ["/", "/dev/full"])
+def test_output_that_cannot_be_written(place, capsys):
+    assert emit("--target", "cpu:world=2", "-o", place) == 1
+    assert capsys.readouterr().err.startswith(f"tilewire: -o {place}: ")
+
+
+def test_standard_output_that_is_full():
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "tilewire.cli", "emit", KERNEL, *SPECS, "--target", "cpu"],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "bindings")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert result.returncode == 1
+    assert result.stderr == "tilewire: standard output: No space left on device\n"
+
+
+def test_extent_that_is_no_ascii_number(capsys):
+    assert main(["emit", KERNEL, "--target", "cpu", "--arg", "x=window:bf16[²]"]) == 1
+    assert "extent '²'; an array is written like" in capsys.readouterr().err
+
+
+def test_file_that_exits(tmp_path, capsys):
+    (tmp_path / "script.py").write_text("raise SystemExit(0)")
+    assert main(["emit", f"{tmp_path}/script.py:f", "--target", "cpu"]) == 1
+    assert "can't be imported: SystemExit: 0" in capsys.readouterr().err

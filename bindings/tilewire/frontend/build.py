@@ -28,10 +28,17 @@ def build_program(
         visitor.bind(name, value)
     arrays = {name: (dtype, rank) for name, dtype, rank in specialisation.arrays}
     dimensions: dict[str, None] = {}
+    taken = {parameter.name for parameter in signature.positional}
     for parameter in signature.positional:
         if parameter.is_array:
             dtype, rank = arrays[parameter.name]
             named = parameter.dimension_names(rank)
+            for name in taken.intersection(named):
+                source.fail(
+                    source.function,
+                    f"`{name}` is a parameter and a dimension of `{parameter.name}`: only a "
+                    f"tw.const can be both, rename one",
+                )
             shape = [_dimension(each, constants) for each in named]
             method = builder.window if _kind(parameter) == "window" else builder.tensor
             visitor.bind(parameter.name, method(parameter.name, dtype, shape))

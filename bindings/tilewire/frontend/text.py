@@ -52,7 +52,7 @@ def _array(signature: Signature, parameter: Parameter, text: str) -> ArrayArgume
         )
     shape: list[int | None] = []
     for part in filter(None, (each.strip() for each in match[3].split(","))):
-        if part != "?" and not part.isdigit():
+        if part != "?" and not (part.isascii() and part.isdigit()):
             raise UserError(
                 f"{signature.name}: array `{parameter.name}`: extent {part!r}; {_FORMS}"
             )

@@ -1,6 +1,7 @@
 """Numbers, sizes and nesting that are too large, and objects of the wrong kind."""
 
 import ast
+import functools
 
 import numpy as np
 import pytest
@@ -111,3 +112,22 @@ def test_nested_too_deeply():
     for _ in range(10_000):
         store.args[1] = ast.copy_location(ast.UnaryOp(ast.USub(), store.args[1]), store.args[1])
     assert "nested too deeply: split it" in refused(deep[1], np.zeros(1, np.int32), 3)
+
+
+def test_name_of_a_parameter_and_a_dimension():
+    @tw.kernel
+    def same(x: tw.Tensor["s"], s: tw.f32):
+        tw.store(x[0], s)
+
+    @tw.kernel
+    def same_as_unnamed(x: tw.Tensor, x_0: tw.f32):
+        tw.store(x[0], x_0)
+
+    for kernel, name in ((same, "s"), (same_as_unnamed, "x_0")):
+        message = refused(kernel[1], np.zeros(1, np.float32), 1.0)
+        assert f"`{name}` is a parameter and a dimension of `x`" in message
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", functools.partial(print), len])
+def test_no_function(value):
+    assert "@tw.kernel takes a plain function (`def`), found" in refused(tw.kernel, value)
