@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: all build demo test test-gpu lint format wheel clean system
+.PHONY: all build module demo test test-gpu lint format wheel clean system
 
 all: build
 
@@ -17,11 +17,17 @@ system:
 .venv/stamp: pyproject.toml .ci/requirements .ci/python-environment | system
 	.ci/python-environment $(PYTHON)
 
+CONFIGURE = test -f $(BUILD)/build.ninja || cmake --preset $(PRESET)
 build: .venv/stamp
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET)
+	@$(CONFIGURE)
 	cmake --build $(BUILD) -j $(JOBS)
 
-demo: build
+# What Python needs, without the C++ tests.
+module: .venv/stamp
+	@$(CONFIGURE)
+	cmake --build $(BUILD) -j $(JOBS) --target _tilewire
+
+demo: module
 	.venv/bin/python examples/01_allreduce_rmsnorm.py
 
 # Everything that needs no GPU.
