@@ -17,7 +17,8 @@ from tilewire.kernel import Kernel
 
 _EMIT_HELP = """\
 SPEC describes an argument: `bf16[?,8192]` a tensor (`?`: known at run time), `window:bf16[?,8192]`
-a window, `f32` a scalar, `8192` a constant. Constants that shapes give can be left out.
+a window, `f32` a scalar, `8192` a constant. Constants that shapes give can be left out, and so can
+scalars. Nothing is assumed about a tensor's strides and alignment; a launch knows both.
 
   tilewire emit examples/01_allreduce_rmsnorm.py:allreduce_rmsnorm --target sm_90a:world=8 \\
       --arg x=window:bf16[?,8192] --arg gain=bf16[8192] --arg y=bf16[?,8192] --stage cuda

@@ -31,7 +31,7 @@ def test_example_is_the_golden_that_the_cpp_builder_makes(ir):
     )
     text = text.replace(f'"{ROOT}/examples/', '"')
     golden = ROOT / "tests/codegen/golden/allreduce_rmsnorm.ir"
-    if os.environ.get("TILEWIRE_UPDATE_GOLDENS"):
+    if os.environ.get("TILEWIRE_REFRESH_GOLDENS"):
         golden.write_text(text)
     assert text == golden.read_text()
 
