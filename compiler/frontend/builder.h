@@ -139,6 +139,9 @@ class Builder {
   Value* to_position(const Operand& operand, Value* view, int dimension);
   /// Cast, splat or broadcast to a type; fails naming `what` where neither does.
   Value* fit(const Operand& operand, const Type& type, std::string_view what);
+  /// What a loop hands to its next iteration, as the type with which `entry` was entered; fails
+  /// where that would lose more than precision.
+  Value* carry(const Operand& next, const Value& entry);
   DType common_dtype_of(const std::vector<Operand>& operands) const;
   std::vector<std::int64_t> common_shape_of(std::string_view op,
                                             const std::vector<Operand>& operands) const;

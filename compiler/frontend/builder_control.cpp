@@ -1,9 +1,25 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/frontend/builder.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
+namespace {
+
+/// Whether a scalar or tile has a shape that broadcasts to that of `to`.
+bool can_broadcast(const Type& from, const Type& to) {
+  if (from.is_scalar()) return true;
+  bool fits = from.is_tile() && to.is_tile() && from.rank() <= to.rank();
+  for (int i = 1; fits && i <= from.rank(); ++i) {
+    const std::int64_t extent = from.shape[from.shape.size() - i];
+    fits = extent == 1 || extent == to.shape[to.shape.size() - i];
+  }
+  return fits;
+}
+
+}  // namespace
 
 Value* Builder::fit(const Operand& operand, const Type& type, std::string_view what) {
   auto* const* given = std::get_if<Value*>(&operand);
@@ -13,17 +29,32 @@ Value* Builder::fit(const Operand& operand, const Type& type, std::string_view w
   }
   Value* value = *given;
   if (value->type == type) return value;
-  const bool is_number = value->type.is_tile() && type.is_tile();
-  bool fits = is_number && value->type.rank() <= type.rank();
-  for (int i = 1; fits && i <= value->type.rank(); ++i) {
-    const std::int64_t extent = value->type.shape[value->type.shape.size() - i];
-    fits = extent == 1 || extent == type.shape[type.shape.size() - i];
-  }
-  if (!fits) {
+  if (!can_broadcast(value->type, type)) {
     fail(fmt::format("{} is {}, where {} is needed", what, value->type.to_string(),
                      type.to_string()));
   }
   return broadcast(cast(value, type.dtype), type.shape);
+}
+
+Value* Builder::carry(const Operand& next, const Value& entry) {
+  const DType dtype = common_dtype_of({next});
+  const Type& type = entry.type;
+  auto* const* given = std::get_if<Value*>(&next);
+  const Type ended = given != nullptr ? (*given)->type : Type::scalar(dtype);
+  const bool loses_fraction = is_float(dtype) && !is_float(type.dtype);
+  const bool loses_number = dtype != DType::kBool && type.dtype == DType::kBool;
+  if (loses_fraction || loses_number || !can_broadcast(ended, type)) {
+    const std::string name =
+        entry.name.empty() ? "a carried value" : fmt::format("`{}`", entry.name);
+    fail(
+        fmt::format("{} enters this loop as {} and ends it as {}: a loop's variables keep their "
+                    "type, so let it begin as {}",
+                    name, type.to_string(), ended.to_string(),
+                    ended.is_tile()   ? "a tile of that shape and dtype, like tw.zeros(…)"
+                    : is_float(dtype) ? "a float, like 0.0"
+                                      : "an integer, like 0"));
+  }
+  return fit(next, type, "the loop's carried value");
 }
 
 Builder::Open Builder::take_open(StatementKind kind, std::string_view call) {
@@ -83,7 +114,11 @@ Values Builder::end_for(const std::vector<Operand>& yielded) {
   const Region& body = open_.back().statement->regions[0];
   std::vector<Type> types;
   for (std::size_t i = 1; i < body.arguments.size(); ++i) types.push_back(body.arguments[i]->type);
-  yield(yielded, types, "the loop's carried value");
+  std::vector<Operand> next = yielded;
+  for (std::size_t i = 0; i < std::min(next.size(), types.size()); ++i) {
+    next[i] = carry(next[i], *body.arguments[i + 1]);
+  }
+  yield(next, types, "the loop");
   Open open = take_open(StatementKind::kFor, "end_for");
   for (std::size_t i = 0; i < types.size(); ++i) {
     const Value* carried = open.statement->regions[0].arguments[i + 1];

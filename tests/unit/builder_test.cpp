@@ -70,7 +70,21 @@ TEST_CASE("a loop variable keeps its entry type") {
           b.for_ranks({start}, [&](Value*, const Values&) {
             return std::vector<Operand>{b.zeros({9}, DType::kBF16)};
           });
-        }) == "the loop's carried value is tile<bf16[9]>, where tile<bf16[8]> is needed");
+        }) ==
+        "a carried value enters this loop as tile<bf16[8]> and ends it as tile<bf16[9]>: a loop's "
+        "variables keep their type, so let it begin as a tile of that shape and dtype, like "
+        "tw.zeros(…)");
+  const auto carry = [&b](Operand initial, Operand next) {
+    return message_of([&] {
+      b.for_ranks({initial}, [&](Value*, const Values&) { return std::vector<Operand>{next}; });
+    });
+  };
+  CHECK(carry(std::int64_t{0}, 1.5) ==
+        "a carried value enters this loop as i64 and ends it as f32: a loop's variables keep their "
+        "type, so let it begin as a float, like 0.0");
+  CHECK(carry(false, std::int64_t{2}) ==
+        "a carried value enters this loop as bool and ends it as i64: a loop's variables keep "
+        "their type, so let it begin as an integer, like 0");
 }
 
 TEST_CASE("branches meet in a common type") {

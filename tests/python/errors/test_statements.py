@@ -81,6 +81,34 @@ def test_loop_changes_a_structure(diagnose):
     assert message == "`pair` enters this loop as (1, 2) and ends it as 3"
 
 
+def test_loop_would_cut_off_fractions(diagnose):
+    def f(x: tw.Tensor["N"], y: tw.Tensor["N"]):
+        total = 0
+        for i in range(N):  # error
+            total += tw.load(x[i])
+        tw.store(y[0], total)
+
+    message, _ = diagnose(f, x="f32[?]", y="f32[?]")
+    assert message == (
+        "`total` enters this loop as i64 and ends it as f32: a loop's variables keep their type, "
+        "so let it begin as a float, like 0.0"
+    )
+
+
+def test_loop_makes_a_tile_of_a_scalar(diagnose):
+    def f(x: tw.Tensor["M", "N"], y: tw.Tensor["N"], *, N: tw.const):
+        total = 0.0
+        for i in range(M):  # error
+            total += tw.load(x[i, :])
+        tw.store(y[:], total)
+
+    message, _ = diagnose(f, x="f32[?, 8]", y="f32[8]")
+    assert message == (
+        "`total` enters this loop as f32 and ends it as tile<f32[8]>: a loop's variables keep "
+        "their type, so let it begin as a tile of that shape and dtype, like tw.zeros(…)"
+    )
+
+
 def test_loop_changes_a_shape(diagnose):
     def f(x: tw.Tensor["N"]):
         acc = tw.zeros((4,))
@@ -88,7 +116,7 @@ def test_loop_changes_a_shape(diagnose):
             acc = tw.zeros((8,))
 
     message, _ = diagnose(f, x="f32[?]")
-    assert "tile<f32[8]>, where tile<f32[4]> is needed" in message
+    assert message.startswith("`acc` enters this loop as tile<f32[4]> and ends it as tile<f32[8]>")
 
 
 def test_condition_is_a_tile(diagnose):
