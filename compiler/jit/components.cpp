@@ -155,7 +155,7 @@ std::vector<ComponentReport> report_components() {
              inspect_driver),
       report("NVRTC", "compiling kernels for GPUs (no GPU needed)", nvrtc_library().remedy,
              inspect_nvrtc),
-      report("CUDA headers", "nothing: NVRTC gets all it needs from tilewire and NCCL", {},
+      report("CUDA headers", "tests of tilewire's own declarations; kernels need none", {},
              inspect_cuda_headers),
       report("NCCL library", "communication between GPUs", nccl_library().remedy, inspect_nccl),
       report("NCCL headers", "compiling kernels that communicate", nccl_library().remedy,

@@ -147,8 +147,8 @@ class Signature:
                 constants[parameter.name] = parameter.default
             if parameter.name not in constants:
                 raise UserError(
-                    f"{self.name}: the constant `{parameter.name}` is neither passed nor a "
-                    f"dimension of an array: pass {parameter.name}=…"
+                    f"{self.name}: the constant `{parameter.name}` is neither passed nor known "
+                    f"from an array's shape: pass {parameter.name}=…"
                 )
             _check_constant(self.name, parameter.name, constants[parameter.name])
         ordered = tuple((p.name, constants[p.name]) for p in self.constants)

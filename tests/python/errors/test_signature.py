@@ -154,7 +154,7 @@ def test_constant_that_nothing_gives():
         pass
 
     assert refused(f, x=f32(2)) == (
-        "f: the constant `B` is neither passed nor a dimension of an array: pass B=…"
+        "f: the constant `B` is neither passed nor known from an array's shape: pass B=…"
     )
 
 
