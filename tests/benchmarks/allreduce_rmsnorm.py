@@ -4,8 +4,9 @@
 
 Everything runs in CUDA graphs, interleaved, H = 8192, bf16; the figures are medians of rounds, of
 the slowest rank. `fused` launches with the cooperative attribute, `exclusive` without
-(`tw.init(exclusive=True)`: in each graph nothing else waits). `eager` is torch.nn.functional.rms_norm, `compiled` the same under torch.compile;
-both after torch.distributed.all_reduce over NCCL.
+(`tw.init(exclusive=True)`: in each graph nothing else waits). `eager` is
+torch.nn.functional.rms_norm, `compiled` the same under torch.compile; both after
+torch.distributed.all_reduce over NCCL.
 """
 
 from __future__ import annotations
