@@ -103,11 +103,10 @@ class Legaliser {
     }
     return fmt::format(
         "barrier: team=\"{}\" has ranks that loads and stores don't reach on `{}` (teams of {} in "
-        "a "
-        "world of {}), and no transport over the network carries a barrier; supported are ranks "
-        "that reach each other: team=\"lsa\", or a target with lsa=world",
+        "a world of {}), and no transport over the network carries a barrier; supported are ranks "
+        "that reach each other: team=\"lsa\", or all ranks in one LSA team (`world={}` alone)",
         request.team, request.target.to_string(), request.target.lsa_size,
-        request.target.world_size);
+        request.target.world_size, request.target.world_size);
   }
 
   void at(std::unique_ptr<Statement> statement, Statements& into) {
