@@ -5,6 +5,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "bindings/array_protocols.h"
@@ -19,22 +20,16 @@ namespace {
 /// One rank's copy of a window, as an array of its own.
 struct WindowCopy {
   std::shared_ptr<WindowObject> window;
-  ArrayArgument array;
+  int rank;
 };
 
 /// The registered type, for `as_window`; lives as long as the module, which is never unloaded.
 PyTypeObject* window_type = nullptr;
 
-void require_exportable(const WindowObject& window) {
-  if (window.not_exportable.empty()) return;
-  throw UserError("this window can't be shared with another framework: " + window.not_exportable);
-}
-
 /// `__dlpack__` of the array API standard.
-py::object export_dlpack(const WindowObject& window, const ArrayArgument& array, py::object self,
-                         const py::object& stream, const py::object& max_version,
-                         const py::object& dl_device, const py::object& copy) {
-  require_exportable(window);
+py::object export_dlpack(const ArrayArgument& array, py::object self, const py::object& stream,
+                         const py::object& max_version, const py::object& dl_device,
+                         const py::object& copy) {
   const dlpack::Device own = to_dlpack(array.device);
   if (!dl_device.is_none()) {
     const auto [type, id] = dl_device.cast<std::pair<std::int32_t, std::int32_t>>();
@@ -50,11 +45,6 @@ py::object export_dlpack(const WindowObject& window, const ArrayArgument& array,
   }
   if (array.device.kind == DeviceKind::kCpu) {
     if (!stream.is_none()) throw py::buffer_error("memory of the CPU has no stream: pass None");
-  } else if (window.synchronise) {
-    constexpr std::int64_t kNoSynchronisation = -1;
-    constexpr std::int64_t kLegacyDefaultStream = 1;
-    const auto number = stream.is_none() ? kLegacyDefaultStream : stream.cast<std::int64_t>();
-    if (number != kNoSynchronisation) window.synchronise(static_cast<std::uintptr_t>(number));
   }
   bool versioned = false;
   if (!max_version.is_none()) {
@@ -69,9 +59,7 @@ py::tuple export_device(const ArrayArgument& array) {
 }
 
 /// A NumPy array over the same memory. NumPy's dtypes for bf16 and fp8 come from ml_dtypes.
-py::object to_numpy(const WindowObject& window, const ArrayArgument& array,
-                    const py::object& self) {
-  require_exportable(window);
+py::object to_numpy(const ArrayArgument& array, const py::object& self) {
   if (array.device.kind != DeviceKind::kCpu) {
     throw UserError(fmt::format(
         "this window is on {}, NumPy's arrays are on the CPU: use `torch.from_dlpack(window)`",
@@ -102,48 +90,44 @@ py::object to_numpy(const WindowObject& window, const ArrayArgument& array,
   return numpy.attr("asarray")(holder).attr("view")(dtype).attr("reshape")(shape);
 }
 
-/// Adds what a window and a rank's copy of one have in common. `parts(self)` gives window and
-/// array.
-template <typename Class, typename Parts>
-void define_array_methods(Class& type, Parts parts) {
+/// Adds what a window and a rank's copy of one have in common.
+template <typename Class, typename ArrayOf>
+void define_array_methods(Class& type, ArrayOf array_of) {
   using Self = typename Class::type;
   type.def_property_readonly(
           "shape",
-          [parts](const Self& self) {
-            const ArrayArgument& array = parts(self).second;
+          [array_of](const Self& self) {
+            const ArrayArgument array = array_of(self);
             return py::tuple(py::cast(std::vector(array.shape, array.shape + array.rank)));
           })
-      .def_property_readonly("dtype",
-                             [parts](const Self& self) { return parts(self).second.dtype; })
+      .def_property_readonly("dtype", [array_of](const Self& self) { return array_of(self).dtype; })
       .def_property_readonly(
-          "device", [parts](const Self& self) { return parts(self).second.device.to_string(); })
+          "device", [array_of](const Self& self) { return array_of(self).device.to_string(); })
       .def_property_readonly("address",
-                             [parts](const Self& self) {
-                               return reinterpret_cast<std::uintptr_t>(parts(self).second.data);
+                             [array_of](const Self& self) {
+                               return reinterpret_cast<std::uintptr_t>(array_of(self).data);
                              })
       .def(
           "__dlpack__",
-          [parts](py::object self, const py::object& stream, const py::object& max_version,
-                  const py::object& dl_device, const py::object& copy) {
-            const auto [window, array] = parts(self.cast<const Self&>());
-            return export_dlpack(window, array, self, stream, max_version, dl_device, copy);
+          [array_of](py::object self, const py::object& stream, const py::object& max_version,
+                     const py::object& dl_device, const py::object& copy) {
+            const ArrayArgument array = array_of(self.cast<const Self&>());
+            return export_dlpack(array, self, stream, max_version, dl_device, copy);
           },
           py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__",
-           [parts](const Self& self) { return export_device(parts(self).second); })
+           [array_of](const Self& self) { return export_device(array_of(self)); })
       .def(
           "numpy",
-          [parts](const py::object& self) {
-            const auto [window, array] = parts(self.cast<const Self&>());
-            return to_numpy(window, array, self);
+          [array_of](const py::object& self) {
+            return to_numpy(array_of(self.cast<const Self&>()), self);
           },
           "A NumPy array over the same memory (CPU only).")
       .def(
           "__array__",
-          [parts](const py::object& self, const py::object& dtype, const py::object& copy) {
-            const auto [window, array] = parts(self.cast<const Self&>());
-            const py::object result = to_numpy(window, array, self);
+          [array_of](const py::object& self, const py::object& dtype, const py::object& copy) {
+            const py::object result = to_numpy(array_of(self.cast<const Self&>()), self);
             const bool copies = !copy.is_none() && copy.cast<bool>();
             if (dtype.is_none()) return copies ? result.attr("copy")() : result;
             return result.attr("astype")(dtype, py::arg("copy") = copies);
@@ -191,7 +175,15 @@ std::int64_t WindowObject::num_bytes() const {
   return count;
 }
 
+void WindowObject::retire() {
+  is_retired = true;
+  std::fill(copies.begin(), copies.end(), nullptr);
+  handle = {};
+  communicator = nullptr;  // compiled forms serve windows of their own communicator only
+}
+
 ArrayArgument WindowObject::copy_of(int of_rank) const {
+  if (is_retired) throw UserError("this window was given back by `comm.free`: make a new one");
   if (of_rank < 0 || static_cast<std::size_t>(of_rank) >= copies.size() ||
       copies[static_cast<std::size_t>(of_rank)] == nullptr) {
     throw UserError(
@@ -233,21 +225,20 @@ void bind_window(py::module_& module) {
              py::arg("owner"), py::arg("communicator") = 0, py::arg("lane") = 0,
              "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
              "`communicator` and `lane`: numbers that tell them apart.");
-  define_array_methods(window, [](const WindowObject& self) {
-    return std::pair<const WindowObject&, ArrayArgument>(self, self.copy_of(self.rank));
-  });
+  define_array_methods(window, [](const WindowObject& self) { return self.copy_of(self.rank); });
   window.def_readonly("rank", &WindowObject::rank)
       .def_property_readonly("num_bytes", &WindowObject::num_bytes)
+      .def("retire", &WindowObject::retire, "Called when its memory was given back.")
       .def(
           "at",
           [](const std::shared_ptr<WindowObject>& self, int rank) {
-            return WindowCopy{self, self->copy_of(rank)};
+            self->copy_of(rank);  // throws where it can't be reached
+            return WindowCopy{self, rank};
           },
           py::arg("rank"), "The copy of a rank, for the host.");
   py::class_<WindowCopy> copy(module, "WindowCopy", "One rank's copy of a window, for the host.");
-  define_array_methods(copy, [](const WindowCopy& self) {
-    return std::pair<const WindowObject&, ArrayArgument>(*self.window, self.array);
-  });
+  define_array_methods(copy,
+                       [](const WindowCopy& self) { return self.window->copy_of(self.rank); });
 }
 
 }  // namespace tilewire::bindings

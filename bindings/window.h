@@ -3,7 +3,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@ namespace tilewire::bindings {
 
 /// A symmetric window as Python holds it (`_tilewire.Window`): made by the communicator, taken by
 /// kernels, shared with other frameworks by DLPack. Row-major and contiguous, the same shape on
-/// all ranks. Its fields never change, so that addresses into it stay valid.
+/// all ranks. Its fields change by `retire` only, and never move.
 struct WindowObject {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
@@ -29,13 +28,13 @@ struct WindowObject {
   /// different ones don't go into one call.
   const void* communicator = nullptr;
   const void* lane = nullptr;
-  /// Where it may not be shared outside a launch: why (`rotating windows live for one launch`).
-  std::string not_exportable;
-  /// GPU: makes a stream wait for the launches that are under way. May be empty.
-  std::function<void(std::uintptr_t stream)> synchronise;
   std::shared_ptr<void> owner;  ///< keeps the memory
 
   void* local() const { return copies.at(static_cast<std::size_t>(rank)); }
+  bool is_retired = false;  ///< its memory was given back
+
+  /// Its memory was given back: from now on its use is a UserError, and no launch takes it.
+  void retire();
   std::int64_t num_bytes() const;
   /// The copy of one rank as an array; UserError where this process can't reach it.
   ArrayArgument copy_of(int of_rank) const;

@@ -114,6 +114,7 @@ class GpuCommunicator(_GpuLauncher):
         if getattr(window, "comm", None) is not self:
             raise UserError("comm.free takes a window of this communicator")
         self._world.free(window.memory)
+        window.retire()
 
     def barrier(self) -> None:
         self._world.barrier()

@@ -254,6 +254,22 @@ def test_free(comm):
         gpu.GpuCommunicator(FakeWorld()).free(x)
 
 
+def test_a_window_that_was_given_back_is_refused(comm, targets):
+    meeting, x = make_meeting(), window_of(comm, 8, 256)
+    for _ in range(2):  # the second one is served from C++ alone
+        meeting[2](x, CudaArray(8, 256), 1.0)
+    comm.free(x)
+    for use in (
+        lambda: meeting[2](x, CudaArray(8, 256), 1.0),
+        lambda: make_scale()[2](x, x, 1.0),
+        lambda: x.at(0),
+        lambda: x.__dlpack__(),
+    ):
+        with pytest.raises(tw.UserError, match=r"given back by `comm\.free`: make a new one"):
+            use()
+    assert targets[0].num_launches == 2
+
+
 def test_close_forgets_the_default(comm):
     tw.communicator.set_default(comm)
     comm.close()
