@@ -5,6 +5,8 @@
 
 #include "bindings/bindings.h"
 #include "bindings/current_stream.h"
+#include "compiler/jit/cuda_compiler.h"
+#include "compiler/support/error.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
 
@@ -49,6 +51,18 @@ void bind_gpu_device(py::module_& module) {
   module.def(
       "device_architecture", [](int ordinal) { return Device::get(ordinal).architecture(); },
       py::arg("ordinal"), "`sm_90a`: what code for this GPU is compiled for.");
+  module.def(
+      "warm_up_nvrtc",
+      [](int ordinal) {
+        try {
+          return warm_up_nvrtc(Device::get(ordinal).architecture());
+        } catch (const Error&) {  // no such GPU, no driver: others say so
+          return false;
+        }
+      },
+      py::arg("ordinal"), py::call_guard<py::gil_scoped_release>(),
+      "Has NVRTC compile a small kernel, so that the first real one takes no longer than later "
+      "ones. Whether it could.");
   module.def(
       "current_stream",
       [](int ordinal) {

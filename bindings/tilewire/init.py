@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any
 
 from tilewire import _tilewire
@@ -72,15 +73,16 @@ def _gpu_communicator(
 def _of_process_group(process_group: Any, exclusive: bool) -> Communicator:
     from tilewire import process_group as groups
 
+    rank, size = groups.rank_and_size(process_group)
+    ordinal = groups.current_device()
+    _warm_up(ordinal)
     adopted = groups.nccl_communicator(process_group)
     if adopted is not None:
         world = _tilewire.Communicator.adopt(adopted)
         return _gpu_communicator(world, exclusive, keep_alive=process_group)
-    rank, size = groups.rank_and_size(process_group)
     unique_id = groups.broadcast_bytes(
         process_group, _tilewire.Communicator.new_unique_id() if rank == 0 else None
     )
-    ordinal = groups.current_device()
     world = _tilewire.Communicator.create(unique_id, rank, size, ordinal)
     return _gpu_communicator(world, exclusive)
 
@@ -101,10 +103,18 @@ def _of_environment(exclusive: bool) -> Communicator:
     port = _integer("MASTER_PORT")
     if not address:
         raise UserError("MASTER_ADDR is not set: start the program with torchrun")
+    _warm_up(local_rank)
     made = _tilewire.Communicator.new_unique_id() if rank == 0 else None
     unique_id = share_bytes(made, rank, size, address, port)
     world = _tilewire.Communicator.create(unique_id, rank, size, local_rank)
     return _gpu_communicator(world, exclusive)
+
+
+def _warm_up(ordinal: int) -> None:
+    """Readies NVRTC for this GPU while the communicator is made; the interpreter's end waits."""
+    threading.Thread(
+        target=_tilewire.warm_up_nvrtc, args=(ordinal,), name="tilewire warm-up"
+    ).start()
 
 
 def _integer(name: str) -> int:

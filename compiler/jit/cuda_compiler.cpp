@@ -101,4 +101,19 @@ std::string compile_cuda(const CudaJob& job) {
   return binary;
 }
 
+bool warm_up_nvrtc(const std::string& architecture) noexcept {
+  static constexpr const char* kSource =
+      "#include \"tilewire/reduce.cuh\"\n"
+      "extern \"C\" __global__ void warm_up(float* x) {\n"
+      "  using namespace tilewire::device;\n"
+      "  x[threadIdx.x] = reduce_lanes<Sum, kWarpThreads>(x[threadIdx.x]);\n"
+      "}\n";
+  try {
+    CudaJob::of(kSource, "warm_up.cu", architecture, NcclForm::kSlim).compile();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace tilewire

@@ -39,4 +39,9 @@ const DiskCache& disk_cache();
 /// disk cache where it has it.
 std::string compile_cuda(const CudaJob& job);
 
+/// Loads NVRTC and has it compile a small kernel for `architecture`, so that the process's first
+/// real one doesn't wait for what NVRTC then reads from its 100 MB. Meant for a thread beside other
+/// preparations. False where it doesn't compile: the first real compilation says why.
+bool warm_up_nvrtc(const std::string& architecture) noexcept;
+
 }  // namespace tilewire

@@ -226,3 +226,9 @@ TEST_CASE("The key holds the text, the options and every header, and nothing els
   changed.name = "another.cu";
   CHECK(key_of(changed) == key);
 }
+
+TEST_CASE("Warming NVRTC up says whether it could", "[compile]") {
+  TILEWIRE_REQUIRE_NVRTC();
+  CHECK(warm_up_nvrtc("sm_90a"));
+  CHECK_FALSE(warm_up_nvrtc("sm_1"));
+}
