@@ -17,12 +17,15 @@ struct NcclVersion {
 
   /// From ncclGetVersion's or NCCL_VERSION_CODE's number: 22809 is 2.28.9.
   static NcclVersion from_code(int code);
+  int to_code() const { return 10000 * major + 100 * minor + patch; }
   std::string to_string() const;
   auto operator<=>(const NcclVersion&) const = default;
 };
 
 /// The first NCCL whose device API tilewire stands on.
 inline constexpr NcclVersion kOldestNccl = {2, 28, 7};
+/// The first one that kernels compile for, but that the runtime hasn't been tried with and refuses.
+inline constexpr NcclVersion kFirstUntriedNccl = {2, 29, 0};
 
 /// NCCL's headers of one installation, adapted for NVRTC.
 class NcclHeaders {

@@ -112,7 +112,7 @@ LibraryDescription nccl_library() {
           .home_first = true,
           .home_variable = "TILEWIRE_NCCL_HOME",
           .remedy =
-              "install it with `pip install 'nvidia-nccl-cu13>=2.28.7'` (for CUDA 12: "
+              "install it with `pip install 'nvidia-nccl-cu13>=2.28.7,<2.29'` (for CUDA 12: "
               "nvidia-nccl-cu12), or name its folder in TILEWIRE_NCCL_HOME"};
 }
 

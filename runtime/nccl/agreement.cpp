@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/jit/nccl_headers.h"
 #include "compiler/support/error.h"
-#include "runtime/nccl/nccl.h"
 
 namespace tilewire {
 namespace {
@@ -39,8 +39,8 @@ void require_alike(std::span<const RankFacts> facts_of_rank) {
     const RankFacts& facts = facts_of_rank[rank];
     require_same("tilewire's version", rank, std::string(first.tilewire_version),
                  std::string(facts.tilewire_version));
-    require_same("NCCL's version", rank, nccl::version_to_string(first.nccl_version),
-                 nccl::version_to_string(facts.nccl_version));
+    require_same("NCCL's version", rank, NcclVersion::from_code(first.nccl_version).to_string(),
+                 NcclVersion::from_code(facts.nccl_version).to_string());
     require_same("the GPU", rank, std::string(first.device_name), std::string(facts.device_name));
     require_same("the compute capability", rank, first.compute_capability,
                  facts.compute_capability);

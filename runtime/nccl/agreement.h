@@ -11,7 +11,7 @@ namespace tilewire {
 struct RankFacts {
   char device_name[64];
   char tilewire_version[16];
-  std::int32_t nccl_version;
+  std::int32_t nccl_version;  ///< `NcclVersion::to_code`
   std::int32_t compute_capability;
   std::int32_t num_sms;
   std::int32_t max_ctas_per_sm;

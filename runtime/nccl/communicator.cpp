@@ -86,7 +86,7 @@ std::shared_ptr<Communicator> Communicator::make(nccl::Comm comm, bool owned,
   if (lsa.num_ranks < 1 || lsa.stride != 1 || world_size % lsa.num_ranks != 0) {
     throw BackendError(fmt::format(
         "NCCL {} ({}): ncclTeamLsa gave a team of {} ranks at stride {} in a world of {}",
-        nccl::version_to_string(nccl.version), nccl.path, lsa.num_ranks, lsa.stride, world_size));
+        nccl.version.to_string(), nccl.path, lsa.num_ranks, lsa.stride, world_size));
   }
   std::shared_ptr<Communicator> communicator(
       new Communicator(device, comm, owned, rank, target_of(device, world_size, lsa.num_ranks)));
@@ -108,7 +108,7 @@ void Communicator::agree_on_facts() {
   std::memset(&facts, 0, sizeof(facts));
   copy_text(facts.device_name, device_.name());
   copy_text(facts.tilewire_version, TILEWIRE_VERSION);
-  facts.nccl_version = nccl::api().version;
+  facts.nccl_version = nccl::api().version.to_code();
   facts.compute_capability = device_.compute_capability();
   facts.num_sms = device_.num_sms();
   facts.max_ctas_per_sm = device_.max_ctas_per_sm();
@@ -177,7 +177,7 @@ std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
       "NCCL {} ({}): ncclCommWindowRegister gave no window: symmetric memory needs CUDA's "
       "peer-to-peer access between the GPUs, and NCCL_CUMEM_ENABLE and NCCL_WIN_ENABLE not set to "
       "0. `tilewire doctor` shows the links",
-      nccl::version_to_string(nccl::api().version), nccl::api().path));
+      nccl::api().version.to_string(), nccl::api().path));
 }
 
 void Communicator::agree_on_window(std::string_view what, std::uint64_t value) {

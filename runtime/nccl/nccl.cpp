@@ -12,18 +12,16 @@
 namespace tilewire::nccl {
 namespace {
 
-/// Before it, windows and device communicators were still changing within 2.28.
-constexpr int kOldestVersion = 22807;
-
 const Api* load() {
   const SharedLibrary library = load_library(nccl_library());
   const std::string path = library.path().string();
   // The version decides first: an old library lacks the newer functions.
-  int version = 0;
+  int code = 0;
   const auto get_version = library.function<Result (*)(int*)>("ncclGetVersion");
-  if (get_version(&version) != kSuccess) {
+  if (get_version(&code) != kSuccess) {
     throw BackendError(fmt::format("NCCL ({}): ncclGetVersion failed", path));
   }
+  const NcclVersion version = NcclVersion::from_code(code);
   require_known_version(version, path);
   auto* api = new Api;  // as long as the process
 #define TILEWIRE_LOAD(member, symbol, ...) \
@@ -37,29 +35,18 @@ const Api* load() {
 
 }  // namespace
 
-std::string version_to_string(int version) {
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
-}
-
-void require_known_version(int version, const std::string& path) {
-  if (version < kOldestVersion) {
+void require_known_version(const NcclVersion& version, const std::string& path) {
+  if (version < kOldestNccl) {
     throw BackendError(
-        fmt::format("NCCL {} ({}) is too old: tilewire needs its device API as of {}. Install a "
-                    "newer one (pip install 'nvidia-nccl-cu13>=2.28.7,<2.29'), or name one with "
-                    "TILEWIRE_NCCL_HOME",
-                    version_to_string(version), path, version_to_string(kOldestVersion)));
+        fmt::format("NCCL {} ({}) is too old: tilewire needs its device API as of {}\n{}",
+                    version.to_string(), path, kOldestNccl.to_string(), nccl_library().remedy));
   }
-  // How a device communicator is asked for differs by minor version: one row each.
-  switch (version / 100) {
-    case 228:
-      return;
-    default:
-      throw BackendError(
-          fmt::format("NCCL {} ({}) asks for device communicators in a way that this tilewire "
-                      "doesn't know; it knows 2.28 (2.28.7 or newer). Name such a one with "
-                      "TILEWIRE_NCCL_HOME",
-                      version_to_string(version), path));
-  }
+  if (version < kFirstUntriedNccl) return;
+  throw BackendError(
+      fmt::format("NCCL {} ({}) is newer than what this tilewire was tried with: it knows {} or "
+                  "newer, below {}\n{}",
+                  version.to_string(), path, kOldestNccl.to_string(), kFirstUntriedNccl.to_string(),
+                  nccl_library().remedy));
 }
 
 const Api& api() {
@@ -88,10 +75,10 @@ void check(Result result, std::string_view call, Comm comm) {
   Watchdog::get().raise_if_hung();
   const Api& nccl = api();
   const char* last = nccl.last_error(comm);
-  throw BackendError(fmt::format(
-      "NCCL {} ({}): {} failed: {} ({}){}. NCCL_DEBUG=WARN makes NCCL say more",
-      version_to_string(nccl.version), nccl.path, call, result, nccl.error_string(result),
-      last != nullptr && *last != '\0' ? fmt::format(": {}", last) : ""));
+  throw BackendError(
+      fmt::format("NCCL {} ({}): {} failed: {} ({}){}. NCCL_DEBUG=WARN makes NCCL say more",
+                  nccl.version.to_string(), nccl.path, call, result, nccl.error_string(result),
+                  last != nullptr && *last != '\0' ? fmt::format(": {}", last) : ""));
 }
 
 }  // namespace tilewire::nccl

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/jit/nccl_headers.h"
+
 /// The part of NCCL's host API that tilewire calls, declared here so that building needs no NCCL.
 namespace tilewire::nccl {
 
@@ -54,21 +56,18 @@ struct Api {
 #define TILEWIRE_DECLARE(member, symbol, result, ...) result (*member)(__VA_ARGS__) = nullptr;
   TILEWIRE_NCCL_FUNCTIONS(TILEWIRE_DECLARE)
 #undef TILEWIRE_DECLARE
-  int version = 0;   ///< 22809 for 2.28.9
+  NcclVersion version;
   std::string path;  ///< the file it was loaded from
 };
 
 /// NCCL, loaded once. BackendError where it isn't found (lists where it was looked for), or where
-/// its version isn't one that tilewire knows (2.28.7 or newer of 2.28).
+/// its version isn't one that the runtime knows.
 const Api& api();
 
 /// Throws BackendError with call, code and NCCL's own texts; HangError as `check_cuda` does.
 void check(Result result, std::string_view call, Comm comm = nullptr);
 
-/// `2.28.9` for 22809.
-std::string version_to_string(int version);
-
-/// Throws BackendError where tilewire has no requirement table for this version of NCCL.
-void require_known_version(int version, const std::string& path);
+/// Throws BackendError where the runtime doesn't know this version of NCCL.
+void require_known_version(const NcclVersion& version, const std::string& path);
 
 }  // namespace tilewire::nccl

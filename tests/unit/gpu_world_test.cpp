@@ -35,15 +35,21 @@ TEST_CASE("a window's copies lie one stride apart, as far as loads reach") {
                     "reaches ranks 4 to 7");
 }
 
-TEST_CASE("NCCL versions that tilewire doesn't know are refused") {
-  CHECK(nccl::version_to_string(22809) == "2.28.9");
-  CHECK_NOTHROW(nccl::require_known_version(22809, "/lib/libnccl.so.2"));
-  CHECK_NOTHROW(nccl::require_known_version(22807, "/lib/libnccl.so.2"));
-  CHECK_THROWS_WITH(nccl::require_known_version(22803, "/lib/libnccl.so.2"),
-                    test::contains("NCCL 2.28.3 (/lib/libnccl.so.2) is too old"));
-  CHECK_THROWS_WITH(
-      nccl::require_known_version(23007, "/lib/libnccl.so.2"),
-      test::contains("NCCL 2.30.7 (/lib/libnccl.so.2) asks for device communicators"));
+TEST_CASE("NCCL versions that the runtime doesn't know are refused") {
+  const auto require = [](int code) {
+    nccl::require_known_version(NcclVersion::from_code(code), "/lib/libnccl.so.2");
+  };
+  CHECK(NcclVersion::from_code(22809).to_string() == "2.28.9");
+  CHECK(NcclVersion::from_code(22809).to_code() == 22809);
+  CHECK_NOTHROW(require(22809));
+  CHECK_NOTHROW(require(22807));
+  CHECK_THROWS_WITH(require(22803),
+                    test::contains("NCCL 2.28.3 (/lib/libnccl.so.2) is too old: tilewire needs its "
+                                   "device API as of 2.28.7\ninstall it with `pip install"));
+  CHECK_THROWS_WITH(require(23007),
+                    test::contains("NCCL 2.30.7 (/lib/libnccl.so.2) is newer than what this "
+                                   "tilewire was tried with: it knows 2.28.7 or newer, below "
+                                   "2.29.0\ninstall it with `pip install"));
 }
 
 namespace {
