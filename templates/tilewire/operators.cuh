@@ -130,6 +130,20 @@ TILEWIRE_DEVICE auto apply(const First& first, const Rest&... rest) {
   }
 }
 
+/// Writes a tile's elements from number `start` on to `piece`, which has room for `kPiece`: each
+/// thread those that it holds.
+template <int kPiece, typename T, typename TileType>
+TILEWIRE_DEVICE void put_piece(const TileType& tile, int start, T* piece) {
+  using L = typename Operand<TileType>::Layout;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < L::kRegisters; ++i) {
+    const int index = L::element(threadIdx.x, i) - start;
+    if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) {
+      piece[index] = element(tile, i);
+    }
+  }
+}
+
 /// Defines `name(a…)`, the operator `Op` on scalars and tiles.
 #define TILEWIRE_FUNCTION(name, Op)                  \
   template <typename... A>                           \

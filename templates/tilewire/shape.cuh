@@ -19,13 +19,7 @@ TILEWIRE_DEVICE ResultTile broadcast(const TileType& tile, void* shared) {
   TILEWIRE_UNROLL
   for (int start = 0; start < L::kElements; start += kPiece) {
     if (start > 0) __syncthreads();
-    TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; ++i) {
-      const int index = L::element(threadIdx.x, i) - start;
-      if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) {
-        piece[index] = element(tile, i);
-      }
-    }
+    put_piece<kPiece>(tile, start, piece);
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
