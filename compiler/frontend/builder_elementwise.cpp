@@ -20,8 +20,6 @@ bool is_comparison(std::string_view op) {
 
 bool is_bitwise(std::string_view op) { return op == "and" || op == "or" || op == "xor"; }
 
-bool is_fp8(DType dtype) { return is_float(dtype) && num_bytes(dtype) == 1; }
-
 }  // namespace
 
 /// The dtype that operands meet in. Literals take the dtype of the values they meet; a literal with

@@ -95,6 +95,8 @@ bool is_signed(DType dtype) {
   return family == Family::kSigned || family == Family::kFloat;
 }
 
+bool is_fp8(DType dtype) { return is_float(dtype) && num_bytes(dtype) == 1; }
+
 DType compute_dtype(DType dtype) {
   return is_float(dtype) && num_bytes(dtype) < 4 ? DType::kF32 : dtype;
 }

@@ -33,6 +33,7 @@ const std::vector<DType>& all_dtypes();
 
 int num_bytes(DType dtype);
 bool is_float(DType dtype);
+bool is_fp8(DType dtype);      ///< floats of 8 bits, which are stored and cast, never computed with
 bool is_integer(DType dtype);  ///< signed or unsigned; bool is neither
 bool is_signed(DType dtype);   ///< signed integers and floats
 

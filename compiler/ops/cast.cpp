@@ -22,7 +22,7 @@ void emit_cast_cuda(const Statement& statement, CudaEmitter& emitter) {
   const DType from = statement.operands.at(0)->type.dtype;
   const DType to = statement.result()->type.dtype;
   for (const DType dtype : {from, to}) {
-    if (is_float(dtype) && num_bytes(dtype) == 1) emitter.include("fp8.cuh");
+    if (is_fp8(dtype)) emitter.include("fp8.cuh");
   }
   emit_operator(statement, emitter, {fmt::format("tw::cast<{}>", device_type(to)), "cast.cuh"});
 }

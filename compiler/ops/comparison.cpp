@@ -12,9 +12,7 @@ namespace {
 
 std::vector<Type> infer_comparison(const OpCall& call) {
   const Type type = infer_elementwise(call);
-  if (is_float(type.dtype) && num_bytes(type.dtype) == 1) {
-    call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(type.dtype)));
-  }
+  refuse_fp8(call, type.dtype);
   return {type.with_dtype(DType::kBool)};
 }
 

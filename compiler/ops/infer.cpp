@@ -67,6 +67,11 @@ void require_index(const OpCall& call, std::size_t operand) {
   require(call, operand, type.is_scalar() && type.dtype == kIndex, "an index (i64)");
 }
 
+void refuse_fp8(const OpCall& call, DType dtype) {
+  if (!is_fp8(dtype)) return;
+  call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(dtype)));
+}
+
 std::int64_t integer_attribute(const OpCall& call, std::string_view name) {
   return attribute<std::int64_t>(call, name);
 }

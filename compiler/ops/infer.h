@@ -21,6 +21,9 @@ const Type& require_scalar(const OpCall& call, std::size_t operand);
 /// An `index` scalar (i64).
 void require_index(const OpCall& call, std::size_t operand);
 
+/// fp8 is stored and cast, never computed with.
+void refuse_fp8(const OpCall& call, DType dtype);
+
 std::int64_t integer_attribute(const OpCall& call, std::string_view name);
 const std::string& text_attribute(const OpCall& call, std::string_view name);
 DType dtype_attribute(const OpCall& call, std::string_view name);

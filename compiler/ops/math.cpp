@@ -10,8 +10,7 @@ namespace {
 
 std::vector<Type> infer_signed(const OpCall& call) {
   const Type type = infer_elementwise(call);
-  const bool is_fp8 = is_float(type.dtype) && num_bytes(type.dtype) == 1;
-  if (type.dtype == DType::kBool || is_fp8) {
+  if (type.dtype == DType::kBool || is_fp8(type.dtype)) {
     call.fail(fmt::format("works on integers and on floats of 16 bits or more, got {}",
                           name_of(type.dtype)));
   }
@@ -20,7 +19,7 @@ std::vector<Type> infer_signed(const OpCall& call) {
 
 std::vector<Type> infer_float(const OpCall& call) {
   const Type type = infer_elementwise(call);
-  if (!is_float(type.dtype) || num_bytes(type.dtype) == 1) {
+  if (!is_float(type.dtype) || is_fp8(type.dtype)) {
     call.fail(
         fmt::format("works on f16, bf16, f32 and f64, got {}; cast it first", name_of(type.dtype)));
   }

@@ -26,12 +26,6 @@ Type without_axis(const OpCall& call, DType dtype) {
   return shape.empty() ? Type::scalar(dtype) : Type::tile(dtype, shape);
 }
 
-void refuse_fp8(const OpCall& call, DType dtype) {
-  if (is_float(dtype) && num_bytes(dtype) == 1) {
-    call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(dtype)));
-  }
-}
-
 std::vector<Type> infer_sum(const OpCall& call) {
   const DType dtype = require_tile(call, 0).dtype;
   refuse_fp8(call, dtype);

@@ -68,7 +68,7 @@ void emit_cpu_rank(const Statement& statement, CpuEmitter& emitter) {
 void emit_constant_cuda(const Statement& statement, CudaEmitter& emitter) {
   const DType dtype = statement.result()->type.dtype;
   if (num_bytes(dtype) < 4 && is_float(dtype)) emitter.include("cast.cuh");
-  if (num_bytes(dtype) == 1 && is_float(dtype)) emitter.include("fp8.cuh");
+  if (is_fp8(dtype)) emitter.include("fp8.cuh");
 }  // its literal stands where it is used
 
 void emit_grid_axis_cuda(const Statement& statement, CudaEmitter& emitter) {

@@ -14,8 +14,6 @@ namespace {
 
 using Maybe = std::optional<Attribute>;
 
-bool is_fp8(DType dtype) { return is_float(dtype) && num_bytes(dtype) == 1; }
-
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
 bool is_less(std::int64_t a, std::int64_t b, DType dtype) {

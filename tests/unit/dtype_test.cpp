@@ -12,8 +12,8 @@ TEST_CASE("every dtype's name reads back as itself") {
 TEST_CASE("the common dtype is symmetric, and a dtype with itself is itself unless it has 8 bits") {
   for (const DType a : all_dtypes()) {
     for (const DType b : all_dtypes()) CHECK(common_dtype(a, b) == common_dtype(b, a));
-    const bool is_fp8 = is_float(a) && num_bytes(a) == 1;
-    CHECK(common_dtype(a, a) == (is_fp8 ? DType::kF32 : a));
+    CHECK(common_dtype(a, a) == (is_fp8(a) ? DType::kF32 : a));
+    CHECK(is_fp8(a) == (a == DType::kE4M3 || a == DType::kE5M2));
   }
 }
 
