@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -121,8 +120,8 @@ class Program {
   Region body;  ///< arguments: parameters, then dimensions
 
   Program() = default;
-  Program(Program&&) = default;
-  Program& operator=(Program&&) = default;
+  Program(Program&&) noexcept = default;
+  Program& operator=(Program&&) noexcept = default;
 
   Value* new_value(Type type, std::string name = {});
   /// An op statement with fresh results whose types `OpInfo::infer` gave; not yet in a region.
@@ -130,7 +129,7 @@ class Program {
                                     Attributes attributes, SourceLocation location);
 
  private:
-  std::deque<std::unique_ptr<Value>> values_;
+  std::vector<std::unique_ptr<Value>> values_;
 };
 
 /// Calls `visit(statement)` on every statement, outer before inner, in program order.

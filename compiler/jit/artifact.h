@@ -16,7 +16,14 @@ struct Resources {
   bool world_barrier = false;  ///< a barrier slot per program instance, over all ranks
   bool waits = false;          ///< may wait for other CTAs or ranks: launched cooperatively
   bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange)
-  Resources& operator|=(const Resources& other);
+
+  Resources& operator|=(const Resources& other) {
+    lane |= other.lane;
+    world_barrier |= other.world_barrier;
+    waits |= other.waits;
+    two_sided |= other.two_sided;
+    return *this;
+  }
   bool operator==(const Resources&) const = default;
 };
 

@@ -110,12 +110,4 @@ std::vector<Type> infer_types(const OpCall& call) {
   return call.info.infer(call);
 }
 
-Resources& Resources::operator|=(const Resources& other) {
-  lane |= other.lane;
-  world_barrier |= other.world_barrier;
-  waits |= other.waits;
-  two_sided |= other.two_sided;
-  return *this;
-}
-
 }  // namespace tilewire
