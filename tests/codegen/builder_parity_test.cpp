@@ -1,10 +1,8 @@
 // The C++ Builder and the Python frontend make the same program: both are compared with one golden
 // (`tests/python/test_parity.py` is the other half).
-#include <fstream>
-#include <sstream>
-
 #include "compiler/frontend/builder.h"
 #include "compiler/ir/text.h"
+#include "compiler/support/files.h"
 #include "tests/catch.h"
 
 namespace tilewire {
@@ -39,10 +37,7 @@ Program allreduce_rmsnorm(std::int64_t h, const Target& target) {
 }
 
 std::string golden() {
-  std::ifstream file(TILEWIRE_SOURCE_DIR "/tests/codegen/golden/allreduce_rmsnorm.ir");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return read_file(TILEWIRE_SOURCE_DIR "/tests/codegen/golden/allreduce_rmsnorm.ir").value_or("");
 }
 
 }  // namespace

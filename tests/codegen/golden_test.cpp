@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "compiler/support/files.h"
 #include "tests/catch.h"
 #include "tests/codegen/programs.h"
 
@@ -11,12 +11,6 @@ namespace {
 
 std::filesystem::path golden_path(const std::string& name) {
   return std::filesystem::path(TILEWIRE_SOURCE_DIR) / "tests/codegen/golden" / (name + ".cu");
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "compiler/ir/program.h"
 #include "compiler/jit/target.h"
 
-/// DESIGN's first example: the ranks' rows summed, then RMS-normalised. Row length `h` is a
-/// constant, the number of rows isn't; all arguments are contiguous and aligned to 16 bytes.
+/// The first example (`norm_program`) for arguments that are contiguous and aligned to 16 bytes.
+/// Row length `h` is a constant, the number of rows isn't.
 tilewire::Program allreduce_rmsnorm(const tilewire::Target& target, tilewire::DType dtype,
                                     std::int64_t h);
 

@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
+#include "compiler/support/files.h"
 #include "tests/catch.h"
 
 namespace tilewire {
 namespace {
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 TEST_CASE("every device header is embedded, byte for byte, sorted by name") {
   const std::filesystem::path root = std::filesystem::path(TILEWIRE_SOURCE_DIR) / "templates";
