@@ -15,11 +15,10 @@ namespace {
 Type loaded_type(const OpCall& call, const Type& view) {
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
     if (view.shape[i] == kDynamic) {
-      call.fail(
-          fmt::format("dimension {} of {} is known only at run time, a tile's shape is static; "
-                      "take a part of it "
-                      "with tw.ds(start, size), or make the extent a tw.const",
-                      i, view.to_string()));
+      call.fail(fmt::format(
+          "dimension {} of {} is known only at run time, a tile's shape is static; take "
+          "a part of it with tw.ds(start, size), or make the extent a tw.const",
+          i, view.to_string()));
     }
   }
   if (view.shape.empty()) return Type::scalar(view.dtype);

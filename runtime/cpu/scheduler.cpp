@@ -73,7 +73,7 @@ void Scheduler::wait(CpuInstance& instance, const WaitCondition& condition, cons
   } else {
     waiting_.emplace(key, &task);
   }
-  suspend(task);
+  suspend();
   task.condition = nullptr;
 }
 
@@ -171,7 +171,7 @@ void Scheduler::resume(FiberTask& task) {
   states_[rank].tasks[program_id].reset();
 }
 
-void Scheduler::suspend(FiberTask&) {
+void Scheduler::suspend() {
   if (!is_stopping_) main_ = std::move(main_).resume();
   if (is_stopping_) throw LaunchStopped();
 }

@@ -96,7 +96,7 @@ class Scheduler {
   FiberTask* start(int rank);
   void run_instance(FiberTask& task);
   void resume(FiberTask& task);
-  void suspend(FiberTask& task);
+  void suspend();
   void unwind_all();
   AlignedBuffer take_arena(int rank);
 
