@@ -20,10 +20,11 @@ std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds 
 }  // namespace
 
 LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
+  constexpr std::uint64_t kAlignment = 128;
   LaneShape shape;
   shape.num_slots = static_cast<std::uint32_t>(num_sms * max_ctas_per_sm);
-  const std::uint64_t slot_bytes = std::uint64_t{4} * device::inbox_words(lsa_size);
-  shape.phase_offset = slot_bytes * shape.num_slots;
+  const std::uint64_t inboxes = std::uint64_t{4} * shape.num_slots * lsa_size;
+  shape.phase_offset = (inboxes + kAlignment - 1) / kAlignment * kAlignment;
   shape.num_bytes = shape.phase_offset + std::uint64_t{4} * shape.num_slots;
   return shape;
 }

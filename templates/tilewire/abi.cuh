@@ -35,8 +35,7 @@ struct HangPage {
 
 /// The synchronisation state that launches share, passed by value. Addresses of peers come from
 /// NCCL's window. Barrier slot layout inside the window, uint32 words:
-/// inbox[slot][source rank of the LSA team] with `inbox_words` a slot, then phase[slot], which only
-/// this rank uses.
+/// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses.
 struct Lane {
   void* window;             // ncclWindow_t
   void* local;              // address of the window's start in this rank's own memory
@@ -48,10 +47,6 @@ struct Lane {
   uint64_t report_after_ns;
   uint64_t timeout_ns;
 };
-
-/// Words from one slot's inbox to the next: whole cache lines, so that no instance's polls meet what
-/// peers store for another one.
-constexpr uint32_t inbox_words(uint32_t num_ranks) { return (num_ranks + 31) / 32 * 32; }
 
 /// A symmetric window as a kernel sees it.
 struct WindowHandle {

@@ -85,8 +85,6 @@ class LsaBarrier {
   }
 
  private:
-  static constexpr uint32_t kInboxWords = inbox_words(kRanks);
-
   /// The i-th of the other ranks.
   TILEWIRE_DEVICE int peer(int i) const { return i + (i >= comm_.lsaRank ? 1 : 0); }
 
@@ -98,12 +96,12 @@ class LsaBarrier {
   TILEWIRE_DEVICE uint32_t* inbox(int rank) const {
     void* words =
         ncclGetLsaPointer(static_cast<ncclWindow_t>(lane_.window), lane_.barrier_offset, rank);
-    return static_cast<uint32_t*>(words) + slot_ * kInboxWords;
+    return static_cast<uint32_t*>(words) + slot_ * kRanks;
   }
 
   TILEWIRE_DEVICE void wait(int source, uint32_t site, bool acquire) {
     char* own = static_cast<char*>(lane_.local) + lane_.barrier_offset;
-    uint32_t* word = reinterpret_cast<uint32_t*>(own) + slot_ * kInboxWords + source;
+    uint32_t* word = reinterpret_cast<uint32_t*>(own) + slot_ * kRanks + source;
     // World ranks of an LSA team are consecutive.
     const uint32_t peer = comm_.rank - comm_.lsaRank + source;
     wait_for_phase(word, phase_, acquire, lane_, comm_.rank, slot_, site, peer);

@@ -91,7 +91,7 @@ def main() -> None:
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
-    exclusive, comm = tw.init(exclusive=True), tw.init()
+    comm, exclusive = tw.init(), tw.init(exclusive=True)
     result = {"machine": machine(), "world": comm.size, "H": H, "dtype": "bf16", "rows": {}}
     for T in ROWS:
         result["rows"][T] = measure(comm, exclusive, T)
