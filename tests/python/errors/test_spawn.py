@@ -155,6 +155,11 @@ def test_interrupt_ends_the_ranks():
         while True:
             comm.barrier()
 
-    with pytest.raises(KeyboardInterrupt):
-        tw.spawn(main, world="3")
+    # A shell starts what runs in its background with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tw.spawn(main, world="3")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not [each for each in threading.enumerate() if each.name.startswith("rank ")]
