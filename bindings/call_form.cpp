@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "compiler/support/error.h"
@@ -100,6 +101,14 @@ bool CallForm::has_constants(PyObject* const* passed) const {
     if (passed[i] == nullptr || passed[i] == own) continue;
     // The same type, since True == 1 == 1.0 and these compile to different code.
     if (Py_TYPE(passed[i]) != Py_TYPE(own)) return false;
+    // -0.0 == 0.0, yet they compile to different code; NaN is itself here.
+    if (PyFloat_CheckExact(own)) {
+      if (std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(own)) !=
+          std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(passed[i]))) {
+        return false;
+      }
+      continue;
+    }
     const int equal = PyObject_RichCompareBool(passed[i], own, Py_EQ);
     if (equal < 0) PyErr_Clear();
     if (equal != 1) return false;

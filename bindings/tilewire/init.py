@@ -31,8 +31,8 @@ def init(
       CPU; `device="cuda"`: on this process's GPU, one LSA team.
 
     `exclusive=True` is your promise that nothing else waits on this GPU while this communicator's
-    kernels do (another communicator's kernels, NCCL's): their launches then need no cooperative
-    attribute, which takes 0.33 us each. Where the promise is broken, kernels that wait for each
+    kernels do (another communicator's kernels, NCCL's): their launches then carry no cooperative
+    attribute. Where the promise is broken, kernels that wait for each
     other may never all start.
     """
     if virtual is not None and process_group is not None:

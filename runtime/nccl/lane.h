@@ -48,7 +48,7 @@ class Lane {
   void launch(const GpuKernel& kernel, int grid, cuda::Stream stream, const ArgumentValue* values);
 
   /// The caller's promise that nothing else waits on this GPU while this lane's kernels do: they
-  /// launch without the cooperative attribute, which costs 0.33 us. Counts from the next launch on.
+  /// launch without the cooperative attribute. Counts from the next launch on.
   void set_exclusive(bool exclusive) { context_.exclusive = exclusive; }
 
   std::uint32_t num_slots() const { return setup_.shape.num_slots; }

@@ -111,6 +111,15 @@ def test_calls_of_another_form_go_to_the_fallback(positional, named):
     assert target.num_launches == 0
 
 
+def test_float_constants_compare_by_their_bits():
+    launcher, target, fallback = make(mode=0.0)
+    arguments = kernels.gpu_arguments()
+    launcher(*arguments, MODE=float("0.0"))  # an object of its own
+    assert (target.num_launches, len(fallback.calls)) == (1, 0)
+    launcher(*arguments, MODE=-0.0)
+    assert (target.num_launches, len(fallback.calls)) == (1, 1)
+
+
 def test_constants_are_not_positional():
     launcher, target, fallback = make()
     launcher(*kernels.gpu_arguments(), 8)
