@@ -75,6 +75,19 @@ two() { # NAME SECONDS COMMAND…: under torchrun, a rank per GPU
   fi
 }
 
+# Cases of one kernel at a time: shared memory, shuffles, masks, strides.
+sanitized_cases=sum_of_rows,sum_of_columns,max_of_rows,reduce_to_scalars,broadcast_first_column
+sanitized_cases+=,reshape_all,extract_last_column,copy_clipped_blocks,copy_strided
+
+sanitize_ops() { # TOOL SECONDS
+  if ! command -v compute-sanitizer >/dev/null; then skip "ops-$1" "no compute-sanitizer"; else
+    TILEWIRE_OP_CASES=$sanitized_cases run "ops-$1" "$2" \
+      compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
+      "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 -p no:cacheprovider -q \
+      tests/gpu/test_op_cases.py
+  fi
+}
+
 step() {
   case $1 in
     doctor) run doctor 60 "$PYTHON" -m tilewire.cli doctor ;;
@@ -86,6 +99,9 @@ step() {
     elif [ ! -x "$GPU_TESTS" ]; then skip sanitize "no $GPU_TESTS"; else
       run sanitize 240 compute-sanitizer --error-exitcode 9 "$GPU_TESTS" \
         'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
+    ops) pytest ops 400 tests/gpu/test_op_cases.py ;;
+    ops-memcheck) sanitize_ops memcheck 300 ;;
+    ops-racecheck) sanitize_ops racecheck 300 ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;
     virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
@@ -106,7 +122,7 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize world-of-one virtual virtual-hang torch example multi-gpu hang
+steps=(doctor cpp cpp-hang sanitize ops ops-memcheck ops-racecheck world-of-one virtual virtual-hang torch example multi-gpu hang
   compile-time virtual-speed launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 

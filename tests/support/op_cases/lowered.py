@@ -1,0 +1,9 @@
+"""Ops that no user writes: which op is lowered to them, whose cases are their tests too."""
+
+LOWERED_FROM = {
+    "stride": "load",
+    "address": "load",
+    "tile_load": "load",
+    "tile_store": "store",
+    "lsa_barrier": "barrier",
+}

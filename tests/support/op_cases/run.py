@@ -1,0 +1,150 @@
+"""Ways of a case: on the CPU target, on PyTorch tensors of any device, to text and to machine code."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tilewire as tw
+from op_cases.case import Arguments, Case
+from op_cases.compare import mismatch
+from tilewire import _tilewire
+from tilewire.frontend.build import build_program
+from tilewire.frontend.signature import ArrayArgument
+from tilewire.launch import read
+from tilewire.types import dtype_of_numpy
+
+Outputs = dict[str, list[np.ndarray]]
+
+
+def is_window(case: Case, name: str) -> bool:
+    parameter = next(each for each in case.kernel.signature.parameters if each.name == name)
+    return parameter.is_array and parameter.annotation.kind == "window"
+
+
+def run_on_cpu(case: Case, arguments: Arguments, seed: int = 0) -> None:
+    """Launches the case on the CPU target; its outputs are then in `arguments`."""
+    if case.world == 1 and not any(is_window(case, name) for name in arguments.by_rank[0]):
+        case.kernel[case.grid](**arguments.by_rank[0], **case.constants)
+        return
+    with tw.init(virtual=str(case.world), seed=seed) as comm:
+        _launch_in_world(case, arguments, comm, lambda window, rank: window.at(rank))
+
+
+def _launch_in_world(case: Case, arguments: Arguments, comm: Any, host_copy: Any) -> None:
+    given: dict[str, Any] = {}
+    for name, value in arguments.by_rank[0].items():
+        if is_window(case, name):
+            given[name] = comm.window(value.shape, dtype_of_numpy(value.dtype))
+            for rank, each in enumerate(arguments.by_rank):
+                host_copy(given[name], rank)[...] = each[name]
+        elif isinstance(value, np.ndarray):
+            given[name] = [each[name] for each in arguments.by_rank]
+        else:
+            given[name] = value
+    case.kernel[case.grid](**given, **case.constants)
+    for name in given:
+        if is_window(case, name):
+            for rank, each in enumerate(arguments.by_rank):
+                each[name][...] = host_copy(given[name], rank)
+
+
+def to_torch(array: np.ndarray, device: str) -> Any:
+    """A tensor of the same bits."""
+    import torch
+
+    names = {"float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+    dtype = getattr(torch, names.get(str(array.dtype), str(array.dtype)))
+    raw = torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
+    return raw.view(dtype).reshape(array.shape).to(device)
+
+
+def to_numpy(tensor: Any, like: np.ndarray) -> np.ndarray:
+    import torch
+
+    raw = tensor.contiguous().reshape(-1).view(torch.uint8).cpu().numpy()
+    return raw.view(like.dtype).reshape(like.shape)
+
+
+def run_on_torch(case: Case, arguments: Arguments, device: str) -> None:
+    """The same on tensors of `device`; a world of several ranks is virtual, on that one device."""
+    import torch
+
+    ranks = []
+    for values in arguments.by_rank:
+        is_array = {name: isinstance(value, np.ndarray) for name, value in values.items()}
+        ranks.append({n: to_torch(v, device) if is_array[n] else v for n, v in values.items()})
+    if case.world == 1 and not any(is_window(case, name) for name in ranks[0]):
+        case.kernel[case.grid](**ranks[0], **case.constants)
+    else:
+        kind = {} if device == "cpu" else {"device": device}
+        with tw.init(virtual=str(case.world), **kind) as comm:
+            _launch_torch_world(case, arguments, ranks, comm)
+    if device != "cpu":
+        torch.cuda.synchronize()
+    for values, tensors in zip(arguments.by_rank, ranks, strict=True):
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value[...] = to_numpy(tensors[name], value)
+
+
+def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm: Any) -> None:
+    import torch
+
+    given: dict[str, Any] = {}
+    copies: dict[str, list[Any]] = {}
+    for name, value in arguments.by_rank[0].items():
+        if is_window(case, name):
+            given[name] = comm.window(value.shape, dtype_of_numpy(value.dtype))
+            copies[name] = [torch.from_dlpack(given[name].at(r)) for r in range(case.world)]
+            for rank, tensors in enumerate(ranks):
+                copies[name][rank].copy_(tensors[name])
+        elif isinstance(value, np.ndarray):
+            given[name] = [tensors[name] for tensors in ranks]
+        else:
+            given[name] = value
+    case.kernel[case.grid](**given, **case.constants)
+    for name, by_rank in copies.items():
+        for rank, tensors in enumerate(ranks):
+            tensors[name].copy_(by_rank[rank])
+
+
+def check(case: Case, arguments: Arguments, expected: Outputs, slack: float = 1) -> None:
+    """AssertionError where an output of `arguments` isn't `expected`."""
+    for name, by_rank in expected.items():
+        for rank, values in enumerate(by_rank):
+            got = arguments.by_rank[rank][name]
+            tolerance = slack * case.tolerance_of(dtype_of_numpy(got.dtype))
+            message = mismatch(got, values, tolerance, slack * case.absolute)
+            assert not message, f"{case.name}: {name} of rank {rank}: {message}"
+
+
+def program_of(case: Case, dtype: tw.DType, target: str) -> Any:
+    """The program of the case's first shape, with what is known of aligned arrays; locations count
+    from the kernel's `def`, so that what stands above it in its file may change."""
+    values = case.arguments(dtype, case.shapes[0]).by_rank[0]
+    kernel, described, read_arguments = case.kernel, dict(case.constants), []
+    for parameter in kernel.signature.positional:
+        value = values[parameter.name]
+        read_arguments.append(read(kernel, parameter.name, value))
+        if isinstance(value, np.ndarray):
+            kind = parameter.annotation.kind
+            described[parameter.name] = ArrayArgument(
+                kind, dtype_of_numpy(value.dtype), value.shape
+            )
+    first_line = 2 - kernel.source.function.lineno
+    source = dataclasses.replace(kernel.source, first_line=first_line, file=f"{case.name}.py")
+    specialisation = kernel.specialise(described)
+    program = build_program(
+        kernel.function, source, kernel.signature, specialisation, tw.Target(target)
+    )
+    program.set_facts(_tilewire.facts_of(read_arguments))
+    return program
+
+
+def emit(case: Case, dtype: tw.DType, architecture: str, stage: str) -> bytes:
+    """One stage of a case's way to machine code: `ir`, `lowered`, `cuda`, `ptx`, `cubin`."""
+    world = f":world={case.world}" if case.world > 1 else ""
+    target = f"{architecture}{world}"
+    return _tilewire.emit_stage(program_of(case, dtype, target), tw.Target(target), stage)
