@@ -140,7 +140,9 @@ void bind_builder(py::module_& module) {
   py::class_<Index>(module, "Index", "One index inside `view[…]`.")
       .def_static("at", &Index::at, py::arg("index"))
       .def_static("all", &Index::all)
-      .def_static("ds", &Index::ds, py::arg("start"), py::arg("size"))
+      .def_static("ds", &Index::ds, py::arg("start"), py::arg("size"),
+                  py::arg("end") = std::nullopt)
+      .def_static("tile", &Index::tile, py::arg("indices").none(false))
       .def_static("range", &Index::range, py::arg("lower"), py::arg("upper"));
   Class builder(module, "Builder",
                 "Makes IR by the rules of the language; the C++ class of the same name.");

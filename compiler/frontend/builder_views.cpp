@@ -15,8 +15,9 @@ Index Index::at(Operand index) {
 
 Index Index::all() { return {}; }
 
-Index Index::ds(Operand start, std::int64_t size) {
+Index Index::ds(Operand start, std::int64_t size, std::optional<Operand> end) {
   Index made;
+  made.end = std::move(end);
   made.kind = Kind::kDs;
   made.first = start;
   made.size = size;
@@ -28,6 +29,13 @@ Index Index::range(Operand lower, Operand upper) {
   made.kind = Kind::kRange;
   made.first = lower;
   made.second = upper;
+  return made;
+}
+
+Index Index::tile(Value* indices) {
+  Index made;
+  made.kind = Kind::kTile;
+  made.first = indices;
   return made;
 }
 
@@ -94,11 +102,32 @@ Value* Builder::extent(Value* view, int dimension) {
   return emit("extent", {view}, {{"dimension", std::int64_t{dimension}}})->result();
 }
 
-Value* Builder::slice(Value* view, const std::vector<Index>& indices) {
+/// Index tiles get the shape that they broadcast to together.
+void Builder::broadcast_tiles(std::vector<Index>& indices) {
+  std::vector<Operand> tiles;
+  for (const Index& index : indices) {
+    if (index.kind != Index::Kind::kTile) continue;
+    tiles.push_back(index.first);
+    const Type& type = std::get<Value*>(index.first)->type;
+    if (!type.is_tile() || !is_integer(type.dtype)) {
+      fail(fmt::format("{} can't index a view: an index tile holds integers{}", type.to_string(),
+                       type.dtype == DType::kBool ? " (a mask goes to where=)" : ""));
+    }
+  }
+  if (tiles.size() < 2) return;
+  const std::vector<std::int64_t> shape = common_shape_of("index tiles", tiles);
+  for (Index& index : indices) {
+    if (index.kind == Index::Kind::kTile) index.first = broadcast(index.first, shape);
+  }
+}
+
+Value* Builder::slice(Value* view, const std::vector<Index>& given) {
   if (!view->type.is_view()) {
     fail(fmt::format("{} can't be sliced: only tensors, windows and their views can",
                      view->type.to_string()));
   }
+  std::vector<Index> indices = given;
+  broadcast_tiles(indices);
   if (static_cast<int>(indices.size()) > view->type.rank()) {
     fail(fmt::format("{} indices into {} of rank {}", indices.size(), view->type.to_string(),
                      view->type.rank()));
@@ -118,8 +147,14 @@ Value* Builder::slice(Value* view, const std::vector<Index>& indices) {
         patterns.push_back({SliceIndex::Kind::kAll});
         break;
       case Index::Kind::kDs:
-        patterns.push_back({SliceIndex::Kind::kDs, index.size});
+        patterns.push_back(
+            {index.end ? SliceIndex::Kind::kDsBelow : SliceIndex::Kind::kDs, index.size});
         operands.push_back(to_index(index.first, "the start of tw.ds"));
+        if (index.end) operands.push_back(to_index(*index.end, "the end of tw.ds"));
+        break;
+      case Index::Kind::kTile:
+        patterns.push_back({SliceIndex::Kind::kTile});
+        operands.push_back(std::get<Value*>(index.first));
         break;
       case Index::Kind::kRange:
         patterns.push_back({SliceIndex::Kind::kRange});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/access.h"
 #include "compiler/ops/all_ops.h"
@@ -65,6 +67,20 @@ std::vector<Type> infer_store(const OpCall& call) {
   return {};
 }
 
+void check_offsets(const OpCall& call, std::size_t operand, const Type& tile) {
+  const Type& offsets = require_tile(call, operand);
+  const std::int64_t first = integer_attribute(call, "gather");
+  bool fits = offsets.dtype == kIndex && first >= 0 && first + offsets.rank() <= tile.rank();
+  for (int i = 0; fits && i < offsets.rank(); ++i) {
+    fits = offsets.shape[static_cast<std::size_t>(i)] ==
+           tile.shape[static_cast<std::size_t>(first + i)];
+  }
+  if (!fits) {
+    call.fail(fmt::format("offsets {} from dimension {} of shape {} on", offsets.to_string(), first,
+                          shape_to_string(tile.shape)));
+  }
+}
+
 /// Checks the operand list that TileAccess describes; `next` points behind pointer (and tile).
 void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   const auto& strides = integers_attribute(call, "strides");
@@ -76,8 +92,9 @@ void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   std::size_t num_indices = 0;
   for (const std::int64_t stride : strides) num_indices += stride == kDynamic ? 1 : 0;
   for (const std::int64_t mask : masked) num_indices += mask != 0 ? 2 : 0;
+  const bool has_gather = call.attributes.find("gather") != call.attributes.end();
   const std::size_t expected = next + num_indices + (flag_attribute(call, "predicated") ? 1 : 0) +
-                               (flag_attribute(call, "other") ? 1 : 0) +
+                               (has_gather ? 1 : 0) + (flag_attribute(call, "other") ? 1 : 0) +
                                (flag_attribute(call, "where") ? 1 : 0);
   if (call.operands.size() != expected) {
     call.fail(
@@ -87,6 +104,7 @@ void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   if (flag_attribute(call, "predicated") && call.operands[next++] != Type::scalar(DType::kBool)) {
     call.fail("the predicate is not a bool");
   }
+  if (has_gather) check_offsets(call, next++, tile);
   if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], tile, "other=");
   if (flag_attribute(call, "where")) check_where(call, next++, tile);
 }
@@ -152,6 +170,8 @@ std::vector<AttributeSpec> access_attributes() {
       {"strides", AttributeSpec::Kind::kIntegers, true, "in elements; -1: an operand holds it"},
       {"masked", AttributeSpec::Kind::kIntegers, true, "1 where begin and bound are operands"},
       {"predicated", AttributeSpec::Kind::kBool, false, "a bool guards the whole access"},
+      {"gather", AttributeSpec::Kind::kInteger, false,
+       "an i64 tile of offsets, for the tile's dimensions from this one on"},
       {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
       {"where", AttributeSpec::Kind::kBool, false, "a bool tile masks further"},
       {"vector", AttributeSpec::Kind::kInteger, true, "elements contiguous and aligned together"}};
@@ -169,6 +189,7 @@ OpInfo tile_load_op() {
   op.infer = infer_tile_load;
   op.emit_cpu = emit_cpu_tile_load;
   op.emit_cuda = emit_tile_load_cuda;
+  op.cuda_shared_bytes = access_shared_bytes;
   return op;
 }
 
@@ -179,12 +200,13 @@ OpInfo tile_store_op() {
   op.min_operands = 2;
   op.max_operands = -1;
   op.attributes = access_attributes();
-  op.attributes.erase(op.attributes.begin() + 4);  // a store has no `other`
+  std::erase_if(op.attributes, [](const AttributeSpec& spec) { return spec.name == "other"; });
   op.effect = Effect::kWrites;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_store;
   op.emit_cpu = emit_cpu_tile_store;
   op.emit_cuda = emit_tile_store_cuda;
+  op.cuda_shared_bytes = access_shared_bytes;
   return op;
 }
 
@@ -207,6 +229,10 @@ TileAccess TileAccess::of(const Statement& statement) {
     access.dimensions[i].mask = AccessMask{begin, take()};
   }
   if (statement.flag("predicated")) access.predicate = take();
+  if (statement.has("gather")) {
+    access.offsets = take();
+    access.gather = static_cast<std::size_t>(statement.integer("gather"));
+  }
   if (statement.flag("other")) access.other = take();
   if (statement.flag("where")) access.where = take();
   access.vector = static_cast<int>(statement.integer("vector"));
@@ -214,9 +240,16 @@ TileAccess TileAccess::of(const Statement& statement) {
 }
 
 bool TileAccess::is_masked() const {
-  bool any = predicate != nullptr || where != nullptr;
+  bool any = predicate != nullptr || where != nullptr || offsets != nullptr;
   for (const AccessDimension& dimension : dimensions) any |= dimension.mask.has_value();
   return any;
+}
+
+std::vector<std::int64_t> TileAccess::offsets_shape() const {
+  std::vector<std::int64_t> shape(dimensions.size(), 1);
+  std::copy(offsets->type.shape.begin(), offsets->type.shape.end(),
+            shape.begin() + static_cast<std::ptrdiff_t>(gather));
+  return shape;
 }
 
 std::vector<OpInfo> memory_ops() {

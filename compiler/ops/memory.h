@@ -28,11 +28,16 @@ struct AccessDimension {
 /// The operands of `tile_load` and `tile_store`, by name. Both code generators read accesses
 /// through this.
 ///
-/// `tile_load(pointer, …) {shape, strides, masked, predicated, other, where, vector}`; operands in
-/// order: pointer; (store: the tile, whose shape it is; a scalar for an access of rank 0); a
-/// dynamic stride per `kDynamic` in `strides`; begin and bound per 1 in `masked`; a bool scalar if
-/// `predicated` (false: the whole access is outside); `other` scalar or tile if `other`; a bool
-/// tile if `where`. `vector`: elements that are known to be contiguous and aligned together along
+/// `tile_load(pointer, …) {shape, strides, masked, predicated, gather, other, where, vector}`;
+/// operands in order: pointer; (store: the tile, whose shape it is; a scalar for an access of rank
+/// 0); a dynamic stride per `kDynamic` in `strides`; begin and bound per 1 in `masked`; a bool
+/// scalar if `predicated` (false: the whole access is outside); an i64 tile of offsets if `gather`;
+/// `other` scalar or tile if `other`; a bool tile if `where`.
+///
+/// `gather = d`: the offsets' dimensions are those of the tile from `d` on, and its element there
+/// says how many elements further the accessed one lies; kOutside: it doesn't exist.
+///
+///  `vector`: elements that are known to be contiguous and aligned together along
 /// the last dimension, at most 16 bytes' worth; masks may cut through them. The tile's layout may
 /// have longer vectors or shorter ones.
 struct TileAccess {
@@ -40,27 +45,36 @@ struct TileAccess {
   Value* tile = nullptr;  ///< store only
   std::vector<AccessDimension> dimensions;
   Value* predicate = nullptr;
+  Value* offsets = nullptr;
+  std::size_t gather = 0;  ///< the tile's first dimension that `offsets` has
   Value* other = nullptr;
   Value* where = nullptr;
   int vector = 1;
 
+  /// An offset that says: there is no such element.
+  static constexpr std::int64_t kOutside = INT64_MIN;
+
   static TileAccess of(const Statement& statement);
   bool is_masked() const;
+  /// The offsets' extents where the tile has that dimension, else 1; of the tile's rank.
+  std::vector<std::int64_t> offsets_shape() const;
 };
 
 /// One index of a `slice`: what happens to one dimension of the view.
 struct SliceIndex {
-  enum class Kind { kAt, kAll, kDs, kRange };
+  enum class Kind { kAt, kAll, kDs, kDsBelow, kRange, kTile };
   Kind kind;
-  Value* first = nullptr;        ///< index, start or lower
-  Value* second = nullptr;       ///< upper
+  Value* first = nullptr;        ///< index, start, lower or index tile
+  Value* second = nullptr;       ///< upper or end
   std::int64_t size = kDynamic;  ///< of ds
 };
 std::vector<SliceIndex> slice_indices(const Statement& slice);
 
 /// The text form of the indices, attribute `index` of `slice`: comma-separated `at` (one operand,
-/// drops the dimension), `all`, `ds N` (operand start), `range` (operands lower, upper; a view that
-/// clips).
+/// drops the dimension), `all`, `ds N` (operand start), `ds N below` (operands start, end: what
+/// lies at `end` or behind it doesn't exist), `range` (operands lower, upper; a view that clips),
+/// `tile` (an integer tile). Tiles have one shape; its dimensions stand where the first of them
+/// does.
 struct SlicePattern {
   SliceIndex::Kind kind;
   std::int64_t size = kDynamic;

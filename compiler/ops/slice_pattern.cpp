@@ -8,18 +8,25 @@
 namespace tilewire {
 namespace {
 
+constexpr std::string_view kBelow = " below";
+
 SlicePattern parse_one(std::string_view word) {
   if (word == "at") return {SliceIndex::Kind::kAt};
   if (word == "all") return {SliceIndex::Kind::kAll};
   if (word == "range") return {SliceIndex::Kind::kRange};
+  if (word == "tile") return {SliceIndex::Kind::kTile};
+  const bool is_below = word.ends_with(kBelow);
+  const std::string_view sized = is_below ? word.substr(0, word.size() - kBelow.size()) : word;
   std::int64_t size = 0;
-  if (word.starts_with("ds ")) {
-    const auto [end, error] = std::from_chars(word.data() + 3, word.data() + word.size(), size);
-    if (error == std::errc() && end == word.data() + word.size()) {
-      return {SliceIndex::Kind::kDs, size};
+  if (sized.starts_with("ds ")) {
+    const char* stop = sized.data() + sized.size();
+    const auto [end, error] = std::from_chars(sized.data() + 3, stop, size);
+    if (error == std::errc() && end == stop) {
+      return {is_below ? SliceIndex::Kind::kDsBelow : SliceIndex::Kind::kDs, size};
     }
   }
-  throw UserError(fmt::format("'{}' is no index pattern: at, all, ds N, range", word));
+  throw UserError(
+      fmt::format("'{}' is no index pattern: at, all, ds N, ds N below, range, tile", word));
 }
 
 std::string_view name_of(SliceIndex::Kind kind) {
@@ -29,9 +36,12 @@ std::string_view name_of(SliceIndex::Kind kind) {
     case SliceIndex::Kind::kAll:
       return "all";
     case SliceIndex::Kind::kDs:
+    case SliceIndex::Kind::kDsBelow:
       return "ds";
     case SliceIndex::Kind::kRange:
       return "range";
+    case SliceIndex::Kind::kTile:
+      return "tile";
   }
   return {};
 }
@@ -44,7 +54,9 @@ int num_operands(SliceIndex::Kind kind) {
       return 0;
     case SliceIndex::Kind::kAt:
     case SliceIndex::Kind::kDs:
+    case SliceIndex::Kind::kTile:
       return 1;
+    case SliceIndex::Kind::kDsBelow:
     case SliceIndex::Kind::kRange:
       return 2;
   }
@@ -68,7 +80,9 @@ std::string slice_pattern_to_string(const std::vector<SlicePattern>& patterns) {
   for (const SlicePattern& pattern : patterns) {
     if (!text.empty()) text += ", ";
     text += name_of(pattern.kind);
-    if (pattern.kind == SliceIndex::Kind::kDs) text += fmt::format(" {}", pattern.size);
+    const bool is_below = pattern.kind == SliceIndex::Kind::kDsBelow;
+    if (is_below || pattern.kind == SliceIndex::Kind::kDs) text += fmt::format(" {}", pattern.size);
+    if (is_below) text += kBelow;
   }
   return text;
 }

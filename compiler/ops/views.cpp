@@ -19,6 +19,41 @@ std::vector<Type> infer_at(const OpCall& call) {
   return {window};
 }
 
+/// Checks a slice's operands; gives the index tiles' common shape, empty where there are none.
+std::vector<std::int64_t> check_slice_operands(const OpCall& call,
+                                               const std::vector<SlicePattern>& patterns) {
+  std::vector<std::int64_t> tile_shape;
+  std::size_t operand = 1;
+  bool has_gap = false;
+  for (const SlicePattern& pattern : patterns) {
+    const bool is_tile = pattern.kind == SliceIndex::Kind::kTile;
+    has_gap |= !tile_shape.empty() && !is_tile && pattern.kind != SliceIndex::Kind::kAt;
+    for (int k = 0; k < num_operands(pattern.kind); ++k, ++operand) {
+      if (operand >= call.operands.size()) call.fail("too few operands for its index pattern");
+      if (!is_tile) {
+        require_index(call, operand);
+        continue;
+      }
+      const Type& tile = require_tile(call, operand);
+      if (!is_integer(tile.dtype)) {
+        call.fail(fmt::format("an index tile holds integers, this one is {}", tile.to_string()));
+      }
+      if (!tile_shape.empty() && tile.shape != tile_shape) {
+        call.fail(fmt::format("index tiles of shapes {} and {}", shape_to_string(tile_shape),
+                              shape_to_string(tile.shape)));
+      }
+      if (has_gap) {
+        call.fail(
+            "index tiles must stand side by side: a `:`, tw.ds or range between them would leave "
+            "open where their dimensions go; slice in two steps, or reorder the dimensions");
+      }
+      tile_shape = tile.shape;
+    }
+  }
+  if (operand != call.operands.size()) call.fail("too many operands for its index pattern");
+  return tile_shape;
+}
+
 /// Reads the pattern against the view's rank; operands are checked to be indices.
 std::vector<Type> infer_slice(const OpCall& call) {
   const Type& view = require_view(call, 0);
@@ -27,14 +62,9 @@ std::vector<Type> infer_slice(const OpCall& call) {
     call.fail(fmt::format("{} indices for {} of rank {}", patterns.size(), view.to_string(),
                           view.rank()));
   }
+  std::vector<std::int64_t> tile_shape = check_slice_operands(call, patterns);
   std::vector<std::int64_t> shape;
-  std::size_t operand = 1;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const int count = num_operands(patterns[i].kind);
-    for (int k = 0; k < count; ++k, ++operand) {
-      if (operand >= call.operands.size()) call.fail("too few operands for its index pattern");
-      require_index(call, operand);
-    }
     switch (patterns[i].kind) {
       case SliceIndex::Kind::kAt:
         break;
@@ -42,6 +72,7 @@ std::vector<Type> infer_slice(const OpCall& call) {
         shape.push_back(view.shape[i]);
         break;
       case SliceIndex::Kind::kDs:
+      case SliceIndex::Kind::kDsBelow:
         if (patterns[i].size <= 0) {
           call.fail(fmt::format("ds(start, {}): the size must be above 0", patterns[i].size));
         }
@@ -50,9 +81,12 @@ std::vector<Type> infer_slice(const OpCall& call) {
       case SliceIndex::Kind::kRange:
         shape.push_back(kDynamic);
         break;
+      case SliceIndex::Kind::kTile:  // the first one brings the dimensions of all
+        shape.insert(shape.end(), tile_shape.begin(), tile_shape.end());
+        tile_shape.clear();
+        break;
     }
   }
-  if (operand != call.operands.size()) call.fail("too many operands for its index pattern");
   return {Type::view(view.dtype, shape, view.memory)};
 }
 
@@ -128,8 +162,10 @@ OpInfo slice_op() {
   op.summary = "A part of a view, made by indexing it.";
   op.min_operands = 1;
   op.max_operands = -1;
-  op.attributes = {{"index", AttributeSpec::Kind::kText, true,
-                    "per dimension: `at` (index), `all`, `ds N` (start), `range` (lower, upper)"}};
+  op.attributes = {
+      {"index", AttributeSpec::Kind::kText, true,
+       "per dimension: `at` (index), `all`, `ds N` (start), `ds N below` (start, end), `range` "
+       "(lower, upper), `tile` (an integer tile)"}};
   op.stage = Stage::kFrontend;
   op.infer = infer_slice;
   return op;

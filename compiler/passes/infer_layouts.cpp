@@ -101,7 +101,9 @@ class LayoutInference {
     Value* tile = access_tile(op);
     if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
     if (tile == nullptr || !tile->type.is_tile()) return;
-    for (Value* operand : op.operands) unite(tile, operand);
+    for (Value* operand : op.operands) {  // the offsets of a gather may have a shape of their own
+      if (operand->type.shape == tile->type.shape) unite(tile, operand);
+    }
   }
 
   /// The tile that an access reads or writes; null for other ops.

@@ -12,6 +12,7 @@
 namespace tilewire {
 namespace {
 
+constexpr std::int64_t kMaxSharedOffsets = 4096;  // 32 KB
 constexpr int kWindowAlignment = 16;  // bytes, at least; what allocation of windows guarantees
 
 class ViewLowering {
@@ -119,6 +120,9 @@ class ViewLowering {
       operands.push_back(guard);
       attributes["predicated"] = true;
     }
+    if (view.gather) {
+      operands.push_back(offsets_of(view, insert, attributes));
+    }
     for (const char* flag : {"other", "where"}) {
       if (!statement.flag(flag)) continue;
       operands.push_back(statement.operands.at(next++));
@@ -132,6 +136,28 @@ class ViewLowering {
     if (!is_load) return;
     lowered.result()->name = statement.result()->name;
     replaced_.replace(statement.result(), lowered.result());
+  }
+
+  /// The offsets of an access with index tiles. They are few where a row or column has one each;
+  /// so many that they would fill shared memory are repeated for the elements instead.
+  static Value* offsets_of(const LoweredView& view, Inserter& insert, Attributes& attributes) {
+    Value* offsets = view.gather->offsets;
+    attributes["gather"] = static_cast<std::int64_t>(view.gather->dimension);
+    const std::vector<std::int64_t> shape = integers(attributes, "shape");
+    if (offsets->type.num_elements() <= kMaxSharedOffsets || offsets->type.shape == shape) {
+      return offsets;
+    }
+    std::vector<std::int64_t> padded(shape.size(), 1);
+    std::copy(offsets->type.shape.begin(), offsets->type.shape.end(),
+              padded.begin() + static_cast<std::ptrdiff_t>(view.gather->dimension));
+    offsets = insert.op("reshape", {offsets}, {{"shape", padded}});
+    attributes["gather"] = std::int64_t{0};
+    return insert.op("broadcast", {offsets}, {{"shape", shape}});
+  }
+
+  static const std::vector<std::int64_t>& integers(const Attributes& attributes,
+                                                   std::string_view name) {
+    return std::get<std::vector<std::int64_t>>(attributes.find(name)->second);
   }
 
   /// Shape, strides and masks of an access; appends the operands that they need.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/support/error.h"
+
 namespace tilewire {
 namespace {
 
@@ -53,10 +55,14 @@ void slice_at(LoweredView& view, const ViewDimension& from, Value* index, Bounds
 }
 
 /// The elements start, start + 1, … of a dimension, `size` of them: those outside are masked.
-ViewDimension slice_ds(LoweredView& view, const ViewDimension& from, Value* start,
-                       std::int64_t size, Bounds& bounds, Inserter& insert) {
+/// `end`: what lies there or behind it doesn't exist either; null: none.
+ViewDimension slice_ds(LoweredView& view, ViewDimension from, Value* start, std::int64_t size,
+                       Value* end, Bounds& bounds, Inserter& insert) {
+  if (end != nullptr) {
+    from.extent = {kDynamic, minimum(end, from.extent.materialise(insert), insert)};
+  }
   view.terms.push_back({start, from.stride});
-  ViewDimension result{{size, nullptr}, from.stride, {}};
+  ViewDimension result{{size, nullptr}, from.stride, {}, false};
   const bool is_within_parent = is_inside(start, size, from.extent, bounds);
   if (!from.mask) {
     if (!is_within_parent) result.mask = AccessMask{start, from.extent.materialise(insert)};
@@ -87,11 +93,20 @@ ViewDimension slice_range(LoweredView& view, const ViewDimension& from, Value* l
   if (!bounds.at_least(extent, upper)) upper = minimum(upper, extent, insert);
   if (!bounds.at_least(upper, lower)) upper = insert.op("maximum", {upper, lower});
   view.terms.push_back({lower, from.stride});
-  ViewDimension result{{kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}};
+  ViewDimension result{{kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}, false};
   if (from.mask) {
     result.mask = AccessMask{insert.op("add", {from.mask->begin, lower}), from.mask->bound};
   }
   return result;
+}
+
+/// Where the elements of dimensions that index tiles made lie is in those tiles alone.
+void refuse_gathered(const SliceIndex& index, const Inserter& insert) {
+  if (index.kind == SliceIndex::Kind::kAll) return;
+  throw UserError(
+      "a dimension that an index tile made can only be taken whole, with `:`: slice before "
+      "indexing with tiles, or make the index tile smaller",
+      insert.location());
 }
 
 std::int64_t divisor_of(const Amount& amount, Bounds& bounds) {
@@ -128,9 +143,16 @@ LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& i
                        Bounds& bounds, Inserter& insert) {
   LoweredView result = view;
   result.dimensions.clear();
+  std::vector<const ViewDimension*> gathered;
+  std::vector<Value*> tiles;
+  std::size_t gather_position = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const SliceIndex& index = indices[i];
     const ViewDimension& from = view.dimensions.at(i);
+    if (from.is_gathered) refuse_gathered(index, insert);
+    if (view.gather && i == view.gather->dimension) {
+      result.gather->dimension = result.dimensions.size();
+    }
     switch (index.kind) {
       case SliceIndex::Kind::kAt:
         slice_at(result, from, index.first, bounds, insert);
@@ -139,15 +161,22 @@ LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& i
         result.dimensions.push_back(from);
         break;
       case SliceIndex::Kind::kDs:
+      case SliceIndex::Kind::kDsBelow:
         result.dimensions.push_back(
-            slice_ds(result, from, index.first, index.size, bounds, insert));
+            slice_ds(result, from, index.first, index.size, index.second, bounds, insert));
         break;
       case SliceIndex::Kind::kRange:
         result.dimensions.push_back(
             slice_range(result, from, index.first, index.second, bounds, insert));
         break;
+      case SliceIndex::Kind::kTile:
+        if (tiles.empty()) gather_position = result.dimensions.size();
+        gathered.push_back(&from);
+        tiles.push_back(index.first);
+        break;
     }
   }
+  if (!tiles.empty()) gather(result, gather_position, gathered, tiles, insert);
   return result;
 }
 
@@ -165,13 +194,18 @@ Value* address_of(const LoweredView& view, Inserter& insert) {
 int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds) {
   if (view.dimensions.empty()) return 1;
   const ViewDimension& last = view.dimensions.back();
-  if (!last.stride.is_constant() || last.stride.constant != 1) return 1;
+  if (last.is_gathered || !last.stride.is_constant() || last.stride.constant != 1) return 1;
   const auto divides = [&](std::int64_t vector) {
     if (alignment % (vector * num_bytes(dtype)) != 0) return false;
     if (divisor_of(last.extent, bounds) % vector != 0) return false;
     for (const LoweredView::Term& term : view.terms) {
       const std::int64_t of_stride = divisor_of(term.stride, bounds);
       if (of_stride % vector != 0 && !bounds.is_multiple(term.index, vector)) return false;
+    }
+    if (view.gather) {
+      for (const Amount& stride : view.gather->strides) {
+        if (divisor_of(stride, bounds) % vector != 0) return false;
+      }
     }
     for (std::size_t i = 0; i + 1 < view.dimensions.size(); ++i) {
       if (divisor_of(view.dimensions[i].stride, bounds) % vector != 0) return false;

@@ -25,6 +25,14 @@ struct ViewDimension {
   Amount extent;
   Amount stride;
   std::optional<AccessMask> mask;
+  bool is_gathered = false;  ///< `Gather` says where element j lies; stride is 0
+};
+
+/// Index tiles of a view: element j of their dimensions lies `offsets[j]` elements further.
+struct Gather {
+  Value* offsets = nullptr;     ///< i64 tile; TileAccess::kOutside: no such element
+  std::size_t dimension = 0;    ///< the view's first one that is gathered
+  std::vector<Amount> strides;  ///< that indices were multiplied with
 };
 
 /// A view as index arithmetic over the parameter that it looks at.
@@ -39,6 +47,7 @@ struct LoweredView {
   Value* rank = nullptr;  ///< whose copy; null: this rank's
   std::vector<ViewDimension> dimensions;
   std::vector<Term> terms;
+  std::optional<Gather> gather;
   std::vector<Value*> guards;  ///< bools: all must hold for anything of the view to exist
 };
 
@@ -50,6 +59,12 @@ LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, boo
 /// `view[indices…]`. Masks and guards are left out where `bounds` proves being inside.
 LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& indices,
                        Bounds& bounds, Inserter& insert);
+
+/// Index tiles `view[a, b, …]` of dimensions `from`, all of one shape: puts the dimensions
+/// that they make at `position` of `result`. Indices outside of a dimension have no element.
+void gather(LoweredView& result, std::size_t position,
+            const std::vector<const ViewDimension*>& from, const std::vector<Value*>& tiles,
+            Inserter& insert);
 
 /// The view's first element.
 Value* address_of(const LoweredView& view, Inserter& insert);

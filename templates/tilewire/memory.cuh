@@ -207,10 +207,10 @@ TILEWIRE_DEVICE TileType load(T* pointer) {
 
 /// Writes a tile, `kVector` elements at a time; what is outside, or where `where` is false, is
 /// dropped.
-template <int kVector, typename... A, typename TileType, typename Where>
-TILEWIRE_DEVICE void store(const Access<A...>& access, const TileType& source, const Where& where) {
+template <int kVector, typename A, typename TileType, typename Where>
+TILEWIRE_DEVICE void store(const A& access, const TileType& source, const Where& where) {
   using L = typename Operand<TileType>::Layout;
-  static_assert(Access<A...>::kElements == L::kElements && L::kVector % kVector == 0);
+  static_assert(A::kElements == L::kElements && L::kVector % kVector == 0);
   Tile<typename Operand<TileType>::Element, L> tile = source;
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {

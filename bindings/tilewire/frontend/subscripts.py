@@ -51,11 +51,13 @@ class Subscripts(Visitor):
             return self.checked(item, Index.range, lower, upper)
         value = self.evaluate(item)
         if isinstance(value, DynamicSlice):
-            return self.checked(item, Index.ds, value.start, value.size)
+            return self.checked(item, Index.ds, value.start, value.size, value.end)
         if value is None:
             self.fail(item, "None adds a dimension to tiles, not to views: load it first")
         if not self.is_index(value):
             self.fail(item, f"{describe(value)} can't index a view: use an integer, `:` or tw.ds")
+        if isinstance(value, Value) and value.type.is_tile:
+            return self.checked(item, Index.tile, value)
         return self.checked(item, Index.at, value)
 
     def index_operand(self, node: ast.expr) -> Any:

@@ -16,6 +16,7 @@ class DynamicSlice:
 
     start: Any
     size: int
+    end: Any = None  # elements from there on don't exist
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,10 @@ class LlvmEmitter final : public CpuEmitter {
 
   // llvm_memory.cpp
   llvm::Value* address(const TileAccess& access, const Type& type, const CpuIndex& index);
+  /// Runs the body where an element exists, as far as masks and index tiles say it.
+  void if_exists(const TileAccess& access, const CpuIndex& index,
+                 const std::function<void()>& body);
+  CpuScalar offset_of(const TileAccess& access, const CpuIndex& index);
   CpuScalar load_memory(llvm::Value* pointer, DType dtype);
   void store_memory(llvm::Value* pointer, CpuScalar x);
   void load_scalar(const Statement& statement, const TileAccess& access);

@@ -65,6 +65,7 @@ llvm::Value* LlvmEmitter::address(const TileAccess& access, const Type& type,
   llvm::Value* offset = nullptr;
   for (std::size_t i = 0; i < access.dimensions.size(); ++i) {
     const AccessDimension& dimension = access.dimensions[i];
+    if (dimension.dynamic_stride == nullptr && dimension.stride == 0) continue;
     llvm::Value* step = llvm_value(index[i]);
     if (dimension.dynamic_stride != nullptr) {
       step = builder_.CreateMul(step, llvm_value(scalar(dimension.dynamic_stride)));
@@ -73,9 +74,38 @@ llvm::Value* LlvmEmitter::address(const TileAccess& access, const Type& type,
     }
     offset = offset == nullptr ? step : builder_.CreateAdd(offset, step);
   }
+  if (access.offsets != nullptr) {
+    llvm::Value* further = llvm_value(offset_of(access, index));
+    offset = offset == nullptr ? further : builder_.CreateAdd(offset, further);
+  }
   if (offset == nullptr) return llvm_value(scalar(access.pointer));
   return builder_.CreateGEP(scalars_.memory_type(type.dtype), llvm_value(scalar(access.pointer)),
                             offset);
+}
+
+/// How many elements further an index tile puts an element.
+CpuScalar LlvmEmitter::offset_of(const TileAccess& access, const CpuIndex& index) {
+  const auto first = index.begin() + static_cast<std::ptrdiff_t>(access.gather);
+  return element(access.offsets, CpuIndex(first, first + access.offsets->type.rank()));
+}
+
+void LlvmEmitter::if_exists(const TileAccess& access, const CpuIndex& index,
+                            const std::function<void()>& body) {
+  llvm::Value* exists = nullptr;
+  const auto require = [&](llvm::Value* condition) {
+    exists = exists == nullptr ? condition : builder_.CreateAnd(exists, condition);
+  };
+  if (access.where != nullptr) require(llvm_value(operand_element(access.where, index)));
+  if (access.offsets != nullptr) {
+    require(builder_.CreateICmpNE(llvm_value(offset_of(access, index)),
+                                  index_constant(TileAccess::kOutside)));
+  }
+  if (exists == nullptr) return body();
+  const auto run = [&] {
+    body();
+    return Values();
+  };
+  branch(exists, run, [] { return Values(); });
 }
 
 CpuScalar LlvmEmitter::load_memory(llvm::Value* pointer, DType dtype) {
@@ -121,7 +151,8 @@ void LlvmEmitter::load_scalar(const Statement& statement, const TileAccess& acce
   define(statement.result(), {loaded[0], type.dtype});
 }
 
-/// The elements that are inside form a box: everything is set to `other`, then the box is read.
+/// The elements that are inside form a box (and index tiles may have holes): everything is set to
+/// `other`, then the box is read.
 void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& access) {
   const Value* result = statement.result();
   const Type& type = result->type;
@@ -132,15 +163,9 @@ void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& acce
     return scalars_.cast(scalars_.integer(0, kIndex), type.dtype);
   });
   loops(inside_bounds(access), [&](const CpuIndex& index) {
-    const auto copy = [&] {
+    if_exists(access, index, [&] {
       store_arena(offset, type, index, load_memory(address(access, type, index), type.dtype));
-      return Values();
-    };
-    if (access.where == nullptr) {
-      copy();
-    } else {
-      branch(llvm_value(operand_element(access.where, index)), copy, [] { return Values(); });
-    }
+    });
   });
   Tile tile;
   tile.offset = offset;
@@ -151,15 +176,9 @@ void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& acce
 void LlvmEmitter::store(const Statement&, const TileAccess& access) {
   const Type& type = access.tile->type;
   loops(inside_bounds(access), [&](const CpuIndex& index) {
-    const auto write = [&] {
+    if_exists(access, index, [&] {
       store_memory(address(access, type, index), operand_element(access.tile, index));
-      return Values();
-    };
-    if (access.where == nullptr) {
-      write();
-    } else {
-      branch(llvm_value(operand_element(access.where, index)), write, [] { return Values(); });
-    }
+    });
   });
 }
 

@@ -22,6 +22,7 @@ int vector_of(const TileAccess& access, const Type& tile) {
 }
 
 bool is_one_piece(const TileAccess& access) {
+  if (access.offsets != nullptr) return false;
   std::int64_t stride = 1;
   for (auto it = access.dimensions.rbegin(); it != access.dimensions.rend(); ++it) {
     if (it->stride != stride || it->mask.has_value()) return false;
@@ -41,8 +42,41 @@ std::string dimension_text(const AccessDimension& dimension, const CudaEmitter& 
                      emitter.operand(dimension.mask->bound, Binding::kChoose));
 }
 
+/// Whether each thread holds the offsets of the elements that it holds itself.
+bool are_offsets_held(const TileAccess& access, const Type& tile) {
+  return access.offsets->type.shape == tile.shape && access.offsets->type.layout == tile.layout;
+}
+
+/// `access`, together with how far each element lies behind it.
+std::string gathered_text(const std::string& text, const TileAccess& access, const Type& tile,
+                          const Statement& statement, CudaEmitter& emitter) {
+  emitter.include("gather.cuh");
+  const std::string offsets = emitter.argument(access.offsets);
+  if (are_offsets_held(access, tile)) return fmt::format("tw::gathered({}, {})", text, offsets);
+  return fmt::format("tw::gathered_through<{}, {}>({}, {}, {})", emitter.extents(tile),
+                     emitter.extents(Type::tile(kIndex, access.offsets_shape())), text, offsets,
+                     emitter.shared(statement));
+}
+
+/// The tile that an access reads or writes; of a stored scalar, one full of it, spread over threads
+/// as its mask or its offsets are.
+Type tile_type(const Statement& statement, const TileAccess& access) {
+  if (statement.is("tile_load")) return statement.result()->type;
+  Type type = access.tile->type;
+  if (!type.is_scalar()) return type;
+  type = Type::tile(type.dtype, statement.integers("shape"));
+  type.layout.vector = access.vector;
+  for (const Value* value : {access.offsets, access.where}) {
+    if (value != nullptr && value->type.is_tile() && value->type.shape == type.shape) {
+      type.layout = value->type.layout;
+    }
+  }
+  return type;
+}
+
 /// `pointer` where the tile lies there in one piece, else an access that spells out where.
-std::string access_text(const TileAccess& access, CudaEmitter& emitter) {
+std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
+                        CudaEmitter& emitter) {
   const std::string pointer = emitter.argument(access.pointer);
   const bool one_piece = is_one_piece(access);
   if (one_piece && access.predicate == nullptr && access.where == nullptr) return pointer;
@@ -56,9 +90,12 @@ std::string access_text(const TileAccess& access, CudaEmitter& emitter) {
       dimensions += ", " + dimension_text(dimension, emitter);
     }
   }
-  if (access.predicate == nullptr) return fmt::format("tw::access({}{})", pointer, dimensions);
-  return fmt::format("tw::access_if({}, {}{})", emitter.operand(access.predicate, Binding::kChoose),
-                     pointer, dimensions);
+  const std::string text =
+      access.predicate == nullptr
+          ? fmt::format("tw::access({}{})", pointer, dimensions)
+          : fmt::format("tw::access_if({}, {}{})",
+                        emitter.operand(access.predicate, Binding::kChoose), pointer, dimensions);
+  return access.offsets == nullptr ? text : gathered_text(text, access, tile, statement, emitter);
 }
 
 /// The conditions under which a single element exists; empty: always.
@@ -86,6 +123,12 @@ std::string name_of_base(const TileAccess& access) {
 
 }  // namespace
 
+int access_shared_bytes(const Statement& statement, int) {
+  const TileAccess access = TileAccess::of(statement);
+  if (access.offsets == nullptr || are_offsets_held(access, tile_type(statement, access))) return 0;
+  return static_cast<int>(access.offsets->type.num_elements()) * num_bytes(kIndex);
+}
+
 void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   const TileAccess access = TileAccess::of(statement);
   const Value* result = statement.result();
@@ -103,7 +146,7 @@ void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   require_layout(access.where, result->type, statement);
   require_layout(access.other, result->type, statement);
   emitter.include("memory.cuh");
-  std::string arguments = access_text(access, emitter);
+  std::string arguments = access_text(access, result->type, statement, emitter);
   if (access.other != nullptr || access.where != nullptr) arguments += ", " + other;
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);
   emitter.define_here(result,
@@ -121,17 +164,14 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
         emitter.operand(access.pointer, Binding::kUnary), emitter.argument(access.tile)));
   }
   emitter.include("memory.cuh");
-  Type type = access.tile->type;
+  const Type type = tile_type(statement, access);
   std::string tile = emitter.argument(access.tile);
-  if (type.is_scalar()) {
-    type = Type::tile(type.dtype, statement.integers("shape"));
-    type.layout.vector = access.where != nullptr && access.where->type.is_tile()
-                             ? access.where->type.layout.vector
-                             : access.vector;
+  if (access.tile->type.is_scalar()) {
     tile = fmt::format("tw::full<{}>({})", emitter.type(type), tile);
   }
   require_layout(access.where, type, statement);
-  std::string arguments = fmt::format("{}, {}", access_text(access, emitter), tile);
+  std::string arguments =
+      fmt::format("{}, {}", access_text(access, type, statement, emitter), tile);
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);
   emitter.statement(fmt::format("tw::store<{}>({});", vector_of(access, type), arguments));
 }

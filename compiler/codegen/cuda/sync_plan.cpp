@@ -35,9 +35,9 @@ Mapping mapping_of(const Statement& statement) {
   const TileAccess access = TileAccess::of(statement);
   const Statement* address = access.pointer->definition;
   const Value* tile = access.tile != nullptr ? access.tile : statement.result();
-  // A scalar is read by every thread and written by one.
-  if (access.dimensions.empty() || address == nullptr || !address->is("address") ||
-      !tile->type.is_tile()) {
+  // A scalar is read by every thread and written by one; a gather reads and writes anywhere.
+  if (access.offsets != nullptr || access.dimensions.empty() || address == nullptr ||
+      !address->is("address") || !tile->type.is_tile()) {
     mapping.alone = &statement;
     return mapping;
   }
