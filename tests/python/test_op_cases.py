@@ -1,4 +1,4 @@
-"""Every op case on the CPU target against its float64 reference; tests/support/op_cases has them."""
+"""Every op case on the CPU target against its float64 reference (tests/support/op_cases)."""
 
 import numpy as np
 import pytest

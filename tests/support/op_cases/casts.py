@@ -2,8 +2,9 @@
 
 import numpy as np
 import tilewire as tw
-from op_cases.case import ALL, FP8, INTEGERS, op_case
 from tilewire.types import to_numpy_dtype
+
+from op_cases.case import ALL, FP8, INTEGERS, op_case
 
 
 def to_integer(x: np.ndarray, dtype: tw.DType) -> np.ndarray:

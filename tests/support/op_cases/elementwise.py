@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import tilewire as tw
+
 from op_cases.case import FLOATS, INTEGERS, NUMBERS, SIGNED, Maker, op_case
 from op_cases.templates import binary, unary
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import tilewire as tw
+
 from op_cases.case import ALL, NUMBERS, aligned, op_case
 
 

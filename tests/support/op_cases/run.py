@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import tilewire as tw
-from op_cases.case import Arguments, Case
-from op_cases.compare import mismatch
 from tilewire import _tilewire
 from tilewire.frontend.build import build_program
 from tilewire.frontend.signature import ArrayArgument
 from tilewire.launch import read
 from tilewire.types import dtype_of_numpy
+
+from op_cases.case import Arguments, Case
+from op_cases.compare import mismatch
 
 Outputs = dict[str, list[np.ndarray]]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tilewire as tw
 from kernel_source import kernel_of_source
+
 from op_cases.case import FLOATS, Case, Maker, add_case
 
 UNARY = """\
@@ -41,8 +42,8 @@ def unary(
     name: str | None = None,
     **fields: Any,
 ) -> Case:
-    """`expression` of the tile `a`. `values`: its elements; `result`: the output's dtype, if not the
-    operand's; `reference`: of float64 or exact integers."""
+    """`expression` of the tile `a`. `values`: its elements; `result`: the output's dtype, if not
+    the operand's; `reference`: of float64 or exact integers."""
     name = name or f"{op.rstrip('_')}_of_rows"
     return add_case(
         kernel_of_source(UNARY.format(name=name, expression=expression), name, f"{name}.py"),
