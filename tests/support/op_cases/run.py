@@ -1,4 +1,4 @@
-"""Ways of a case: on the CPU target, on PyTorch tensors of any device, to text and to machine code."""
+"""Ways of a case: to text, machine code, and results of the CPU target or PyTorch tensors."""
 
 from __future__ import annotations
 
