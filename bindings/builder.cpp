@@ -93,6 +93,11 @@ void bind_tiles(Class& builder) {
       .def("where", &Builder::where, kReference, py::arg("condition"), py::arg("a"), py::arg("b"));
 }
 
+void bind_moves(Class& builder) {
+  builder.def("histogram", &Builder::histogram, kReference, py::arg("tile").none(false),
+              py::arg("num_bins"));
+}
+
 void bind_control_flow(Class& builder) {
   builder
       .def(
@@ -149,6 +154,7 @@ void bind_builder(py::module_& module) {
   bind_signature(builder);
   bind_scalars_and_memory(builder);
   bind_tiles(builder);
+  bind_moves(builder);
   bind_control_flow(builder);
 }
 

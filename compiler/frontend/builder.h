@@ -92,6 +92,10 @@ class Builder {
   /// sum, max, min. No axis: over all elements, giving a scalar.
   Value* reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
 
+  // Tiles whose elements are moved or combined in order (builder_moves.cpp).
+  /// Counts of 0 … num_bins - 1 in a tile of integers.
+  Value* histogram(Value* tile, std::int64_t num_bins);
+
   // Element-wise: any op of the table with one or two operands.
   Value* unary(std::string_view op, Operand value);
   Value* binary(std::string_view op, Operand a, Operand b);

@@ -14,6 +14,7 @@ std::vector<OpInfo> comparison_ops();  // comparison.cpp
 std::vector<OpInfo> math_ops();        // math.cpp
 std::vector<OpInfo> shape_ops();       // shapes.cpp
 std::vector<OpInfo> reduce_ops();      // reduce.cpp
+OpInfo histogram_op();                 // histogram.cpp
 OpInfo cast_op();                      // cast.cpp
 OpInfo select_op();                    // select.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp

@@ -23,6 +23,7 @@ std::vector<OpInfo> make_table() {
   add({select_op()});
   add(shape_ops());    // full, arange, broadcast, reshape, extract
   add(reduce_ops());   // sum, max, min
+  add({histogram_op()});
   add(barrier_ops());  // barrier, lsa_barrier
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
+#include "runtime/cpu/tile_references.h"
 
 namespace tilewire {
 namespace {
@@ -31,10 +32,8 @@ CpuSymbol symbol(std::string_view name, Function* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
-}  // namespace
-
-const std::vector<CpuSymbol>& cpu_symbols() {
-  static const std::vector<CpuSymbol> symbols = {
+std::vector<CpuSymbol> steps_and_mathematics() {
+  return {
       symbol("tilewire_lsa_barrier", lsa_barrier),
       symbol("tilewire_world_barrier", world_barrier),
       symbol("tilewire_no_such_rank", no_such_rank),
@@ -64,6 +63,18 @@ const std::vector<CpuSymbol>& cpu_symbols() {
       symbol("memmove", ::memmove),
       symbol("memset", ::memset),
   };
+}
+
+}  // namespace
+
+const std::vector<CpuSymbol>& cpu_symbols() {
+  static const std::vector<CpuSymbol> symbols = [] {
+    std::vector<CpuSymbol> all = steps_and_mathematics();
+    for (const std::vector<CpuSymbol>& references : {tile_references()}) {
+      all.insert(all.end(), references.begin(), references.end());
+    }
+    return all;
+  }();
   return symbols;
 }
 

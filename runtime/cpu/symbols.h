@@ -11,7 +11,8 @@ struct CpuSymbol {
   void* address;
 };
 
-/// All of them: the collective steps below, and the mathematics that LLVM makes calls of.
+/// All of them: collective steps, reference functions of ops, and the mathematics that LLVM makes
+/// calls of.
 const std::vector<CpuSymbol>& cpu_symbols();
 
 }  // namespace tilewire

@@ -1,8 +1,9 @@
 #pragma once
 
 // What device code finds in CUDA, for one CTA of host threads: enough to run the templates in
-// `templates/tilewire` on any machine. Include it before them, in one test file.
+// `templates/tilewire` on any machine. Include it before them.
 
+#include <atomic>
 #include <barrier>
 #include <cstdint>
 #include <cstring>
@@ -77,6 +78,19 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   bits = Cta::exchange(bits, threadIdx.x % 32 ^ static_cast<unsigned>(mask));
   std::memcpy(&value, &bits, sizeof(T));
   return value;
+}
+
+template <typename T>
+T __shfl_sync(unsigned, T value, int lane) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = Cta::exchange(bits, static_cast<unsigned>(lane) % 32);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+inline int atomicAdd(int* place, int value) {
+  return std::atomic_ref<int>(*place).fetch_add(value);
 }
 
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }

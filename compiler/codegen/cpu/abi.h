@@ -24,6 +24,27 @@ static_assert(offsetof(CpuInstance, program_id) == 8);
 static_assert(offsetof(CpuInstance, num_programs) == 32);
 static_assert(offsetof(CpuInstance, arena) == 56);
 
+/// A tile as a reference function sees it: row-major, elements as they lie in memory (a bool is a
+/// byte, 0 or 1). A scalar has rank 0 and one element; of a pointer, `data` is the address itself.
+struct CpuTile {
+  void* data = nullptr;
+  std::int64_t dtype = 0;  ///< a `DType`
+  std::int64_t rank = 0;
+  std::int64_t shape[3] = {1, 1, 1};
+
+  std::int64_t num_elements() const { return shape[0] * shape[1] * shape[2]; }
+};
+
+static_assert(offsetof(CpuTile, data) == 0 && sizeof(void*) == 8);
+static_assert(offsetof(CpuTile, dtype) == 8 && offsetof(CpuTile, rank) == 16);
+static_assert(offsetof(CpuTile, shape) == 24 && sizeof(CpuTile) == 48);
+
+/// An op's reference function (`CpuEmitter::call_reference`). `tiles`: the statement's results,
+/// which it fills, then its operands, which it leaves as they are. `constants`: what the op adds.
+/// It may wait, and throw.
+using CpuReference = void (*)(CpuInstance* instance, const CpuTile* tiles,
+                              const std::int64_t* constants);
+
 /// The symbol `Artifact::entry` of a CPU kernel's object. `arguments` has one 64-bit slot per
 /// element of `Artifact::arguments`:
 /// - kTensor: the address of element 0

@@ -60,6 +60,25 @@ class CpuEmitter {
   virtual void reduce(const Statement& statement, std::optional<std::int64_t> axis,
                       CpuScalar identity, const Combine& combine) = 0;
 
+  /// What happens along one axis of a tile, in order.
+  struct OrderedFold {
+    std::optional<std::int64_t> axis;  ///< absent: all elements in row-major order
+    bool is_reverse = false;           ///< from the last element to the first
+    bool keeps_all = false;            ///< results hold the states after each element, not the last
+    std::vector<CpuScalar> initial;    ///< the state: one scalar per result, of its dtype
+    /// The next state. `position`: along the axis, from 0; without one, in row-major order.
+    using Step = std::function<std::vector<CpuScalar>(ScalarEmitter&, std::vector<CpuScalar> state,
+                                                      CpuScalar x, CpuScalar position)>;
+    Step step;
+  };
+  /// Defines all results of the statement from its first operand, a tile.
+  virtual void fold_in_order(const Statement& statement, const OrderedFold& fold) = 0;
+
+  /// Defines all results of the statement by a call of the `CpuReference` of that name in
+  /// `runtime/cpu/symbols.h`. Operands: tiles, scalars and pointers.
+  virtual void call_reference(const Statement& statement, std::string_view name,
+                              std::span<const std::int64_t> constants = {}) = 0;
+
   // Memory.
   /// Elements between neighbours of a parameter along a dimension.
   virtual CpuScalar stride(const Value* parameter, std::int64_t dimension) = 0;

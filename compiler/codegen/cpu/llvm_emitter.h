@@ -50,6 +50,13 @@ class LlvmEmitter final : public CpuEmitter {
   void reduce(const Statement& statement, std::optional<std::int64_t> axis, CpuScalar identity,
               const Combine& combine) override;
 
+  // llvm_folds.cpp
+  void fold_in_order(const Statement& statement, const OrderedFold& fold) override;
+
+  // llvm_references.cpp
+  void call_reference(const Statement& statement, std::string_view name,
+                      std::span<const std::int64_t> constants) override;
+
   // llvm_memory.cpp
   CpuScalar stride(const Value* parameter, std::int64_t dimension) override;
   void define_address(const Statement& statement, const Value* parameter, const Value* rank,
@@ -104,6 +111,19 @@ class LlvmEmitter final : public CpuEmitter {
   llvm::Value* flat_index(const Type& type, const CpuIndex& index);
   CpuScalar load_arena(std::int64_t offset, const Type& type, const CpuIndex& index);
   void store_arena(std::int64_t offset, const Type& type, const CpuIndex& index, CpuScalar x);
+
+  // llvm_folds.cpp
+  std::vector<CpuScalar> fold_places(const Statement& statement, const OrderedFold& fold,
+                                     const std::vector<std::int64_t>& offsets, CpuIndex prefix,
+                                     std::vector<CpuScalar> state);
+  std::vector<CpuScalar> fold_step(const Statement& statement, const OrderedFold& fold,
+                                   const std::vector<std::int64_t>& offsets, const CpuIndex& index,
+                                   std::vector<CpuScalar> state);
+
+  // llvm_references.cpp
+  llvm::Value* arena_place(std::int64_t offset);
+  void describe_tile(std::int64_t offset, const Type& type, llvm::Value* data);
+  llvm::Value* reference_operand(const Value* value, std::vector<std::int64_t>& borrowed);
 
   // llvm_memory.cpp
   llvm::Value* address(const TileAccess& access, const Type& type, const CpuIndex& index);

@@ -119,6 +119,12 @@ void CudaEmitter::define_here(const Value* result, const std::string& text, std:
   statement(fmt::format("const {} {} = {};", type(result->type), name, text));
 }
 
+std::string CudaEmitter::declare(const Value* result, std::string_view hint) {
+  const std::string name = variable(result, hint);
+  statement(fmt::format("{} {};", type(result->type), name));
+  return name;
+}
+
 void CudaEmitter::alias(const Value* result, const Value* source) {
   define(result, argument(source));
 }

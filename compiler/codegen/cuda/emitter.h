@@ -38,6 +38,9 @@ class CudaEmitter {
   void define(const Value* result, std::string text, Binding binding = Binding::kAtom);
   /// One that must be computed here and now: reads of memory, and what synchronises.
   void define_here(const Value* result, const std::string& text, std::string_view hint);
+  /// A variable that a function fills through a reference; returns its name. For ops with several
+  /// results.
+  std::string declare(const Value* result, std::string_view hint);
   /// One that is another value under a new type.
   void alias(const Value* result, const Value* source);
   void statement(std::string_view text);
