@@ -88,6 +88,26 @@ std::vector<std::int64_t> TokenStream::shape() {
   return result;
 }
 
+Layout TokenStream::layout() {
+  Layout result;
+  keyword("vector");
+  result.vector = small_integer();
+  if (!accept(',')) return result;
+  const Token kind = take(Token::Kind::kIdentifier, "`rows`, `per_row` or `per_column`");
+  if (kind.text == "rows") {
+    result.kind = Layout::Kind::kRows;
+  } else if (kind.text == "per_row") {
+    result.kind = Layout::Kind::kPerRow;
+  } else if (kind.text == "per_column") {
+    result.kind = Layout::Kind::kPerColumn;
+  } else {
+    fail_at(kind, fmt::format("`{}` is no layout; layouts are `rows`, `per_row` and `per_column`",
+                              kind.text));
+  }
+  result.lanes = small_integer();
+  return result;
+}
+
 Type TokenStream::type() {
   if (!ahead_.is('<')) return Type::scalar(dtype());
   const Token kind = take(Token::Kind::kIdentifier, "a type");
@@ -98,10 +118,7 @@ Type TokenStream::type() {
     result = Type::pointer(element);
   } else if (kind.text == "tile") {
     result = Type::tile(element, shape());
-    if (accept(',')) {
-      keyword("vector");
-      result.layout.vector = small_integer();
-    }
+    if (accept(',')) result.layout = layout();
   } else if (kind.text == "view" || kind.text == "window") {
     result = Type::view(element, shape(), kind.text == "view" ? Memory::kTensor : Memory::kWindow);
   } else {

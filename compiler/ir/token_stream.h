@@ -36,6 +36,7 @@ class TokenStream {
 
   DType dtype();
   Type type();
+  Layout layout();                    ///< `vector 8`, `vector 8, rows 4`
   std::vector<std::int64_t> shape();  ///< `[2, ?]`
   Attribute attribute();
   Attributes attributes();  ///< `{name = value, …}`, or nothing

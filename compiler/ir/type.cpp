@@ -6,6 +6,20 @@
 
 namespace tilewire {
 
+std::string Layout::to_string() const {
+  switch (kind) {
+    case Kind::kBlocked:
+      return fmt::format("vector {}", vector);
+    case Kind::kRows:
+      return fmt::format("vector {}, rows {}", vector, lanes);
+    case Kind::kPerRow:
+      return fmt::format("vector {}, per_row {}", vector, lanes);
+    case Kind::kPerColumn:
+      return fmt::format("vector {}, per_column {}", vector, lanes);
+  }
+  return {};
+}
+
 Type Type::scalar(DType dtype) {
   Type type;
   type.dtype = dtype;
@@ -54,10 +68,8 @@ std::string Type::to_string() const {
     case Kind::kScalar:
       return std::string(name_of(dtype));
     case Kind::kTile:
-      if (layout.vector == 0)
-        return fmt::format("tile<{}{}>", name_of(dtype), shape_to_string(shape));
-      return fmt::format("tile<{}{}, vector {}>", name_of(dtype), shape_to_string(shape),
-                         layout.vector);
+      return fmt::format("tile<{}{}{}>", name_of(dtype), shape_to_string(shape),
+                         layout.is_known() ? ", " + layout.to_string() : "");
     case Kind::kView:
       return fmt::format("{}<{}{}>", memory == Memory::kWindow ? "window" : "view", name_of(dtype),
                          shape_to_string(shape));

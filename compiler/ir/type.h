@@ -11,12 +11,25 @@ namespace tilewire {
 /// An extent that is known only at run time.
 inline constexpr std::int64_t kDynamic = -1;
 
-/// How a register tile's elements are spread over a CTA's threads, in row-major order of the tile:
-/// vectors of `vector` consecutive elements go round-robin over all threads. 0: not yet inferred
-/// (the layout pass sets it). The wgmma fragment will be a second kind.
+/// How a register tile's elements are spread over a CTA's threads: one of the layouts in
+/// `templates/tilewire/layout.cuh`, which say which thread holds what.
 struct Layout {
-  int vector = 0;
+  enum class Kind : std::uint8_t {
+    kBlocked,    ///< `Blocked`: vectors of consecutive elements, round-robin over all threads
+    kRows,       ///< `Rows`: `lanes` threads share a row of the last dimension
+    kPerRow,     ///< the slice that a reduction along those rows leaves: `lanes` threads hold each
+    kPerColumn,  ///< the slice that a reduction over those rows leaves
+  };
+  Kind kind = Kind::kBlocked;
+  int vector = 0;  ///< consecutive elements; 0: not yet inferred (the layout pass sets it)
+  int lanes = 0;   ///< 0 for kBlocked
   bool operator==(const Layout&) const = default;
+
+  bool is_known() const { return vector > 0; }
+  /// Several threads may hold one element.
+  bool is_replicated() const { return kind == Kind::kPerRow || kind == Kind::kPerColumn; }
+  /// As IR text has it behind a tile's shape: `vector 8, rows 4`.
+  std::string to_string() const;
 };
 
 /// What a view looks at: this rank's own memory, or symmetric memory.

@@ -56,9 +56,8 @@ TILEWIRE_DEVICE Gathered<A, SharedOffsets<Result, Source>> gathered_through(
 template <typename L, int kVector, typename A, typename Offsets>
 TILEWIRE_DEVICE Run run_of(const Gathered<A, Offsets>& gathered, int slot) {
   Run run = run_of<L, kVector>(gathered.access, slot);
-  const int index = L::element(threadIdx.x, slot);
-  if (L::kIsFull || index < L::kElements) {
-    const int64_t offset = gathered.offsets.of(slot, index);
+  if (L::holds(threadIdx.x, slot)) {
+    const int64_t offset = gathered.offsets.of(slot, L::element(threadIdx.x, slot));
     if (offset == kOutside) return {0, 0, 0};
     run.offset += offset;
   }

@@ -22,7 +22,7 @@ TILEWIRE_DEVICE ResultTile histogram(const TileType& tile, void* shared) {
     for (int i = 0; i < L::kRegisters; ++i) {
       // Negative numbers are large as unsigned ones.
       const uint64_t bin = static_cast<uint64_t>(static_cast<int64_t>(element(tile, i))) - start;
-      if (bin < kPiece && L::holds(threadIdx.x, i)) atomicAdd(counts + bin, 1);
+      if (bin < kPiece && L::owns(threadIdx.x, i)) atomicAdd(counts + bin, 1);
     }
     __syncthreads();
     TILEWIRE_UNROLL

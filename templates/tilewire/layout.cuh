@@ -1,6 +1,17 @@
 // How the elements of a register tile are spread over the threads of a CTA, and how much shared
 // memory the operations need that move them. Plain arithmetic: the code generator and the unit
 // tests compile this file too.
+//
+// Every layout says the same of itself, and templates use nothing else:
+//   kElements, kThreads, kVector     elements of the tile, in row-major order; threads of the CTA
+//   kRegisters                       registers ("slots") of each thread, a multiple of kVector
+//   element(thread, slot)            which element a slot holds; meaningless where it holds none
+//   holds(thread, slot)              whether it holds one at all: else it is padding, with any
+//   value owns(thread, slot)               true for exactly one slot of the CTA per element: what
+//   stores,
+//                                    atomics and sums over all elements go by
+//   kIsFull, kIsReplicated           no padding anywhere; several threads may hold an element
+// kVector slots from a multiple of kVector on hold consecutive elements, all or none of them.
 #pragma once
 
 #include "tilewire/base.cuh"
@@ -9,28 +20,100 @@ namespace tilewire::device {
 
 inline constexpr int kWarpThreads = 32;
 
-/// The blocked layout of `kElements` elements in row-major order: vectors of `kVector` consecutive
-/// elements go round-robin over `kThreads` threads. What lies past the end is padding.
-template <int kElements_, int kVector_, int kThreads_>
-struct Blocked {
-  static constexpr int kElements = kElements_;
-  static constexpr int kVector = kVector_;
-  static constexpr int kThreads = kThreads_;
-  static constexpr int kRound = kVector * kThreads;  ///< elements that one vector per thread holds
-  static constexpr int kRegisters = (kElements + kRound - 1) / kRound * kVector;
-  static constexpr bool kIsFull = kRegisters * kThreads == kElements;  ///< no padding anywhere
+TILEWIRE_CONSTEXPR int divide_up(int a, int b) { return (a + b - 1) / b; }
 
-  /// The element in register `slot` of `thread`; padding where it is not below kElements.
-  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
-    return slot / kVector * kRound + thread * kVector + slot % kVector;
+/// Whole rows: `kLanes` neighbouring threads share a row, its vectors of `kVector` elements going
+/// round-robin over them; rows go round-robin over the groups of so many threads. `kVector` divides
+/// `kColumns`, `kLanes` divides `kThreads`.
+template <int kRows_, int kColumns_, int kVector_, int kLanes_, int kThreads_>
+struct Rows {
+  static constexpr int kRows = kRows_;
+  static constexpr int kColumns = kColumns_;
+  static constexpr int kVector = kVector_;
+  static constexpr int kLanes = kLanes_;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kRows * kColumns;
+  static constexpr int kGroups = kThreads / kLanes;
+  /// Slots that a thread has of one row.
+  static constexpr int kRowSlots = divide_up(kColumns, kVector* kLanes) * kVector;
+  /// Rows that a thread has slots of.
+  static constexpr int kThreadRows = divide_up(kRows, kGroups);
+  static constexpr int kRegisters = kThreadRows * kRowSlots;
+  static constexpr bool kIsFull = kRegisters * kThreads == kElements;
+  static constexpr bool kIsReplicated = false;
+
+  static TILEWIRE_CONSTEXPR int row(int thread, int slot) {
+    return slot / kRowSlots * kGroups + (kGroups == 1 ? 0 : thread / kLanes);
   }
-  /// Where an element lies: the inverse of `element`.
-  static TILEWIRE_CONSTEXPR int thread(int element) { return element / kVector % kThreads; }
-  static TILEWIRE_CONSTEXPR int slot(int element) {
-    return element / kRound * kVector + element % kVector;
+  static TILEWIRE_CONSTEXPR int column(int thread, int slot) {
+    const int lane = kGroups == 1 ? thread : thread % kLanes;
+    const int vector = slot % kRowSlots / kVector;
+    return (vector * kLanes + lane) * kVector + slot % kVector;
+  }
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    return row(thread, slot) * kColumns + column(thread, slot);
+  }
+  static TILEWIRE_CONSTEXPR bool holds_row(int thread, int slot) {
+    return kThreadRows * kGroups == kRows || row(thread, slot) < kRows;
+  }
+  static TILEWIRE_CONSTEXPR bool holds_column(int thread, int slot) {
+    return kRowSlots * kLanes == kColumns || column(thread, slot) < kColumns;
+  }
+  static TILEWIRE_CONSTEXPR bool holds(int thread, int slot) {
+    return holds_row(thread, slot) && holds_column(thread, slot);
+  }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) { return holds(thread, slot); }
+};
+
+/// Vectors of `kVector` consecutive elements go round-robin over all threads.
+template <int kElements, int kVector, int kThreads>
+using Blocked = Rows<1, kElements, kVector, kThreads, kThreads>;
+
+/// The slice of `Rows` that a reduction along the rows leaves: one element per row, held by all of
+/// the `kLanes` threads that share the row.
+template <int kRows, int kLanes_, int kThreads_>
+struct PerRow {
+  static constexpr int kVector = 1;
+  static constexpr int kLanes = kLanes_;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kRows;
+  static constexpr int kGroups = kThreads / kLanes;
+  static constexpr int kRegisters = divide_up(kRows, kGroups);
+  static constexpr bool kIsFull = kRegisters * kGroups == kRows;
+  static constexpr bool kIsReplicated = kLanes > 1;
+
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    return slot * kGroups + (kGroups == 1 ? 0 : thread / kLanes);
   }
   static TILEWIRE_CONSTEXPR bool holds(int thread, int slot) {
     return kIsFull || element(thread, slot) < kElements;
+  }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) {
+    return thread % kLanes == 0 && holds(thread, slot);
+  }
+};
+
+/// The slice of `Rows` that a reduction over the rows leaves: one element per column, held by one
+/// thread of every group of `kLanes`.
+template <int kColumns, int kVector_, int kLanes_, int kThreads_>
+struct PerColumn {
+  static constexpr int kVector = kVector_;
+  static constexpr int kLanes = kLanes_;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kColumns;
+  static constexpr int kRegisters = divide_up(kColumns, kVector* kLanes) * kVector;
+  static constexpr bool kIsFull = kRegisters * kLanes == kColumns;
+  static constexpr bool kIsReplicated = kLanes < kThreads;
+
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    const int lane = kLanes == kThreads ? thread : thread % kLanes;
+    return (slot / kVector * kLanes + lane) * kVector + slot % kVector;
+  }
+  static TILEWIRE_CONSTEXPR bool holds(int thread, int slot) {
+    return kIsFull || element(thread, slot) < kElements;
+  }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) {
+    return thread < kLanes && holds(thread, slot);
   }
 };
 

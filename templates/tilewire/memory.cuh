@@ -140,8 +140,7 @@ TILEWIRE_DEVICE Access<T, Dims...> access_if(bool exists, T* pointer, const Dims
 /// The run of the vector that starts in register `slot` of this thread.
 template <typename L, int kVector, typename A>
 TILEWIRE_DEVICE Run run_of(const A& access, int slot) {
-  const int index = L::element(threadIdx.x, slot);
-  return access.run(index, kVector, L::kIsFull || index < L::kElements);
+  return access.run(L::element(threadIdx.x, slot), kVector, L::holds(threadIdx.x, slot));
 }
 
 template <int kVector, typename Where>
@@ -215,6 +214,7 @@ TILEWIRE_DEVICE void store(const A& access, const TileType& source, const Where&
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {
     const Run run = run_of<L, kVector>(access, i);
+    if (!L::owns(threadIdx.x, i)) continue;
     if (is_whole<kVector>(run, where, i)) {
       write<kVector>(tile, i, access.pointer + run.offset);
       continue;
@@ -241,7 +241,7 @@ TILEWIRE_DEVICE void store(T* pointer, const TileType& source) {
   Tile<T, L> tile = source;
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {
-    if (L::holds(threadIdx.x, i)) {
+    if (L::owns(threadIdx.x, i)) {
       write<kVector>(tile, i, pointer + L::element(threadIdx.x, i));
     }
   }

@@ -131,14 +131,14 @@ TILEWIRE_DEVICE auto apply(const First& first, const Rest&... rest) {
 }
 
 /// Writes a tile's elements from number `start` on to `piece`, which has room for `kPiece`: each
-/// thread those that it holds.
+/// thread those that it owns.
 template <int kPiece, typename T, typename TileType>
 TILEWIRE_DEVICE void put_piece(const TileType& tile, int start, T* piece) {
   using L = typename Operand<TileType>::Layout;
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
     const int index = L::element(threadIdx.x, i) - start;
-    if (index >= 0 && index < kPiece && L::holds(threadIdx.x, i)) {
+    if (index >= 0 && index < kPiece && L::owns(threadIdx.x, i)) {
       piece[index] = element(tile, i);
     }
   }

@@ -79,7 +79,7 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
   C value = Op::template neutral<C>();
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
-    if (L::holds(threadIdx.x, i)) value = Op::of(value, static_cast<C>(wide(tile, i)));
+    if (L::owns(threadIdx.x, i)) value = Op::of(value, static_cast<C>(wide(tile, i)));
   }
   value = reduce_lanes<Op, kWarpThreads>(value);
   if constexpr (kWarps > 1) {

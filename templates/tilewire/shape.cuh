@@ -71,7 +71,7 @@ TILEWIRE_DEVICE typename Operand<TileType>::Element extract(const TileType& tile
   T* found = static_cast<T*>(shared);
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
-    if (is_inside && L::element(threadIdx.x, i) == index) {
+    if (is_inside && L::owns(threadIdx.x, i) && L::element(threadIdx.x, i) == index) {
       *found = element(tile, i);
     }
   }

@@ -62,6 +62,22 @@ TEST_CASE("IR text of every construct reads back as the same text") {
   check_round_trip(kEverything);
 }
 
+TEST_CASE("layouts stand in tile types") {
+  for (const char* layout :
+       {"vector 8", "vector 8, rows 4", "vector 1, per_row 16", "vector 2, per_column 64"}) {
+    CAPTURE(layout);
+    check_round_trip(
+        "program @p from \"f.py\" world 1 lsa 1 threads 128 {\n  scalar %s: f32\n} body {\n"
+        "  %t = full(%s) {shape = [16, 32]}: tile<f32[16, 32], " +
+        std::string(layout) + ">\n}\n");
+  }
+  CHECK_THROWS_AS(
+      parse_program("program @p from \"f.py\" world 1 lsa 1 {\n  scalar %s: f32\n} body "
+                    "{\n  %t = full(%s) {shape = [4]}: tile<f32[4], vector 1, diagonal "
+                    "2>\n}\n"),
+      UserError);
+}
+
 TEST_CASE("numbers in attributes keep their type and bits") {
   for (const char* value : {"1.0", "-0.0", "1e-06", "inf", "-inf", "nan", "1.7976931348623157e+308",
                             "0.1", "5e-324", "123456789.0", "1e+16"}) {

@@ -7,24 +7,58 @@
 namespace tilewire::device {
 namespace {
 
-template <int kElements, int kVector, int kThreads>
-void check_blocked() {
-  using L = Blocked<kElements, kVector, kThreads>;
-  std::vector<int> holders(kElements, 0);
-  for (int thread = 0; thread < kThreads; ++thread) {
+/// What every layout promises. `copies`: threads that hold each element.
+template <typename L>
+void check_layout(int copies) {
+  constexpr auto kCount = static_cast<std::size_t>(L::kElements);
+  std::vector<int> holders(kCount, 0);
+  std::vector<int> owners(kCount, 0);
+  bool has_padding = false;
+  static_assert(L::kRegisters % L::kVector == 0);
+  for (int thread = 0; thread < L::kThreads; ++thread) {
     for (int slot = 0; slot < L::kRegisters; ++slot) {
+      if (!L::holds(thread, slot)) {
+        REQUIRE_FALSE(L::owns(thread, slot));
+        has_padding = true;
+        continue;
+      }
       const int element = L::element(thread, slot);
-      REQUIRE(L::holds(thread, slot) == (element < kElements));
-      REQUIRE(L::thread(element) == thread);
-      REQUIRE(L::slot(element) == slot);
-      if (element < kElements) ++holders[static_cast<std::size_t>(element)];
-      // A vector's elements are neighbours.
-      if (slot % kVector != 0) REQUIRE(element == L::element(thread, slot - 1) + 1);
+      REQUIRE(element >= 0);
+      REQUIRE(element < L::kElements);
+      ++holders[static_cast<std::size_t>(element)];
+      owners[static_cast<std::size_t>(element)] += L::owns(thread, slot) ? 1 : 0;
+      // A vector's elements are neighbours, and held together.
+      if (slot % L::kVector == 0) continue;
+      REQUIRE(L::holds(thread, slot - 1));
+      REQUIRE(element == L::element(thread, slot - 1) + 1);
     }
   }
-  for (const int count : holders) REQUIRE(count == 1);
-  CHECK(L::kIsFull == (kElements % (kVector * kThreads) == 0));
-  CHECK((L::kRegisters - kVector) * kThreads < kElements);
+  for (const int count : holders) REQUIRE(count == copies);
+  for (const int count : owners) REQUIRE(count == 1);
+  CHECK(L::kIsFull == !has_padding);
+  CHECK(L::kIsReplicated == (copies > 1));
+}
+
+/// `Rows` with its two slices: each holds what the threads of a row or column need.
+template <int kRows, int kColumns, int kVector, int kLanes, int kThreads>
+void check_rows() {
+  using L = Rows<kRows, kColumns, kVector, kLanes, kThreads>;
+  using R = PerRow<kRows, kLanes, kThreads>;
+  using C = PerColumn<kColumns, kVector, kLanes, kThreads>;
+  check_layout<L>(1);
+  check_layout<R>(kLanes);
+  check_layout<C>(kThreads / kLanes);
+  static_assert(R::kRegisters == L::kThreadRows && C::kRegisters == L::kRowSlots);
+  for (int thread = 0; thread < kThreads; ++thread) {
+    for (int slot = 0; slot < L::kRegisters; ++slot) {
+      if (!L::holds(thread, slot)) continue;
+      const int element = L::element(thread, slot);
+      REQUIRE(R::holds(thread, slot / L::kRowSlots));
+      REQUIRE(R::element(thread, slot / L::kRowSlots) == element / kColumns);
+      REQUIRE(C::holds(thread, slot % L::kRowSlots));
+      REQUIRE(C::element(thread, slot % L::kRowSlots) == element % kColumns);
+    }
+  }
 }
 
 template <typename Result, typename Source>
@@ -45,16 +79,29 @@ void check_broadcast() {
 
 }  // namespace
 
-TEST_CASE("every element of a blocked layout is held once, where it says") {
-  check_blocked<8192, 8, 1024>();
-  check_blocked<8192, 8, 512>();
-  check_blocked<1000, 8, 128>();
-  check_blocked<1003, 1, 128>();
-  check_blocked<33, 1, 32>();
-  check_blocked<1, 1, 256>();
-  check_blocked<5120, 4, 1024>();
-  check_blocked<1536, 2, 96>();
-  check_blocked<16, 16, 128>();
+TEST_CASE("a blocked layout holds every element once") {
+  check_layout<Blocked<8192, 8, 1024>>(1);
+  check_layout<Blocked<8192, 8, 512>>(1);
+  check_layout<Blocked<1000, 8, 128>>(1);
+  check_layout<Blocked<1003, 1, 128>>(1);
+  check_layout<Blocked<33, 1, 32>>(1);
+  check_layout<Blocked<1, 1, 256>>(1);
+  check_layout<Blocked<5120, 4, 1024>>(1);
+  check_layout<Blocked<1536, 2, 96>>(1);
+  check_layout<Blocked<16, 16, 128>>(1);
+  static_assert(Blocked<4000, 8, 128>::element(3, 8) == 8 * 128 + 3 * 8);
+}
+
+TEST_CASE("rows over groups of threads, and their slices") {
+  check_rows<16, 128, 8, 16, 128>();
+  check_rows<16, 96, 8, 4, 128>();
+  check_rows<33, 1000, 8, 32, 256>();
+  check_rows<33, 1000, 1, 32, 128>();
+  check_rows<7, 33, 1, 4, 64>();
+  check_rows<5, 12, 4, 1, 32>();
+  check_rows<3, 8192, 8, 256, 512>();
+  check_rows<2, 4096, 8, 128, 128>();
+  check_rows<1, 24, 8, 2, 32>();
 }
 
 TEST_CASE("a broadcast element comes from the one with the repeated extents at 0") {

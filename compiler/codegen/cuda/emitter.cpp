@@ -145,26 +145,52 @@ std::string CudaEmitter::type(const Type& type) {
     case Type::Kind::kTile:
       break;
   }
-  if (type.layout.vector <= 0) {
+  if (!type.layout.is_known()) {
     throw InternalError(fmt::format("{} has no layout", type.to_string()));
   }
   include("tile.cuh");
-  const std::string shape = fmt::format("{}", fmt::join(type.shape, "x"));
-  std::string name = fmt::format("Tile{}_{}", upper(name_of(type.dtype)), shape);
-  std::vector<std::string> factors;
-  for (const std::int64_t extent : type.shape) {
-    if (extent != 1) factors.push_back(size(extent));
-  }
-  if (factors.empty()) factors.emplace_back("1");
+  std::string name =
+      fmt::format("Tile{}_{}", upper(name_of(type.dtype)), fmt::join(type.shape, "x"));
+  if (type.layout.kind == Layout::Kind::kPerRow) name += "_per_row";
+  if (type.layout.kind == Layout::Kind::kPerColumn) name += "_per_column";
   const std::string meaning =
-      fmt::format("tw::Tile<{}, tw::Blocked<{}, {}, kThreads>>", device_type(type.dtype),
-                  fmt::join(factors, " * "), type.layout.vector);
+      fmt::format("tw::Tile<{}, {}>", device_type(type.dtype), layout(type));
   // A second layout of one shape says so in its name.
-  if (tile_aliases_.contains(name) && tile_aliases_[name] != meaning) {
-    name += fmt::format("_by_{}", type.layout.vector);
-  }
+  const auto is_taken = [&] {
+    return tile_aliases_.contains(name) && tile_aliases_[name] != meaning;
+  };
+  if (is_taken() && type.layout.kind == Layout::Kind::kRows) name += "_rows";
+  if (is_taken()) name += fmt::format("_by_{}", type.layout.vector);
+  if (is_taken()) name += fmt::format("_{}", type.layout.lanes);
   tile_aliases_[name] = meaning;
   return name;
+}
+
+std::string CudaEmitter::layout(const Type& tile) const {
+  const auto product = [this](auto begin, auto end) {
+    std::vector<std::string> factors;
+    for (auto extent = begin; extent != end; ++extent) {
+      if (*extent != 1) factors.push_back(size(*extent));
+    }
+    if (factors.empty()) factors.emplace_back("1");
+    return fmt::format("{}", fmt::join(factors, " * "));
+  };
+  const auto begin = tile.shape.begin();
+  const auto end = tile.shape.end();
+  const Layout& layout = tile.layout;
+  switch (layout.kind) {
+    case Layout::Kind::kBlocked:
+      return fmt::format("tw::Blocked<{}, {}, kThreads>", product(begin, end), layout.vector);
+    case Layout::Kind::kRows:
+      return fmt::format("tw::Rows<{}, {}, {}, {}, kThreads>", product(begin, end - 1),
+                         size(tile.shape.back()), layout.vector, layout.lanes);
+    case Layout::Kind::kPerRow:
+      return fmt::format("tw::PerRow<{}, {}, kThreads>", product(begin, end), layout.lanes);
+    case Layout::Kind::kPerColumn:
+      return fmt::format("tw::PerColumn<{}, {}, {}, kThreads>", product(begin, end), layout.vector,
+                         layout.lanes);
+  }
+  throw InternalError("a layout of unknown kind");
 }
 
 std::string CudaEmitter::extents(const Type& tile) const {

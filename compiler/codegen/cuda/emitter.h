@@ -66,6 +66,7 @@ class CudaEmitter {
     Binding binding = Binding::kAtom;
   };
 
+  std::string layout(const Type& tile) const;  ///< `tw::Blocked<H, 8, kThreads>`
   void bind(const Value* value, std::string text, Binding binding = Binding::kAtom);
   const Expression& expression(const Value* value) const;
   bool is_inlined(const Value* value, const std::string& text) const;

@@ -20,6 +20,7 @@ Movement movement_of(const Statement& statement, int num_threads) {
   const Type& result = statement.result()->type;
   if (source.layout != result.layout) return Movement::kShared;
   if (source.num_elements() == result.num_elements()) return Movement::kNone;
+  if (source.layout.kind != Layout::Kind::kBlocked) return Movement::kShared;
   // Extents of 1 in front, and rounds over all threads behind: round k is round k mod n again.
   std::size_t first = 0;
   while (first < source.shape.size() && source.shape[first] == 1) ++first;

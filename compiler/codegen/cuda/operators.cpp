@@ -19,10 +19,9 @@ void require_one_layout(const Statement& statement) {
     if (!value->type.is_tile()) return;
     if (first == nullptr) first = value;
     if (value->type.layout == first->type.layout) return;
-    throw InternalError(
-        fmt::format("{}: tiles with layouts of {} and {} elements per vector meet",
-                    statement.op->name, first->type.layout.vector, value->type.layout.vector),
-        statement.location);
+    throw InternalError(fmt::format("{}: {} and {} meet", statement.op->name,
+                                    first->type.to_string(), value->type.to_string()),
+                        statement.location);
   };
   for (const Value* value : statement.operands) check(value);
   for (const Value* value : statement.results) check(value);

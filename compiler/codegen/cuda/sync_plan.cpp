@@ -26,7 +26,9 @@ struct Mapping {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   std::vector<const Value*> dynamic_strides;
+  Layout::Kind kind = Layout::Kind::kBlocked;
   int vector = 0;
+  int lanes = 0;
   auto operator<=>(const Mapping&) const = default;
 };
 
@@ -35,9 +37,10 @@ Mapping mapping_of(const Statement& statement) {
   const TileAccess access = TileAccess::of(statement);
   const Statement* address = access.pointer->definition;
   const Value* tile = access.tile != nullptr ? access.tile : statement.result();
-  // A scalar is read by every thread and written by one; a gather reads and writes anywhere.
+  // A scalar is read by every thread and written by one, as is what several threads hold; a gather
+  // reads and writes anywhere.
   if (access.offsets != nullptr || access.dimensions.empty() || address == nullptr ||
-      !address->is("address") || !tile->type.is_tile()) {
+      !address->is("address") || !tile->type.is_tile() || tile->type.layout.is_replicated()) {
     mapping.alone = &statement;
     return mapping;
   }
@@ -47,7 +50,9 @@ Mapping mapping_of(const Statement& statement) {
     mapping.strides.push_back(dimension.stride);
     mapping.dynamic_strides.push_back(dimension.dynamic_stride);
   }
+  mapping.kind = tile->type.layout.kind;
   mapping.vector = tile->type.layout.vector;
+  mapping.lanes = tile->type.layout.lanes;
   return mapping;
 }
 
