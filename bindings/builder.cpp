@@ -98,6 +98,21 @@ void bind_moves(Class& builder) {
               py::arg("num_bins"));
 }
 
+void bind_matmul(Class& builder) {
+  builder.def(
+      "matmul",
+      [](PythonBuilder& self, Value* a, Value* b, Value* acc, const std::string& precision,
+         std::int64_t block_k, int stages, const std::optional<Operand>& other, bool transpose_a,
+         bool transpose_b) {
+        return self.matmul(a, b,
+                           {acc, precision, block_k, stages, other, transpose_a, transpose_b});
+      },
+      kReference, py::arg("a").none(false), py::arg("b").none(false), py::arg("acc") = nullptr,
+      py::arg("precision") = "tf32", py::arg("block_k") = 0, py::arg("stages") = 0,
+      py::arg("other") = std::nullopt, py::arg("transpose_a") = false,
+      py::arg("transpose_b") = false);
+}
+
 void bind_control_flow(Class& builder) {
   builder
       .def(
@@ -155,6 +170,7 @@ void bind_builder(py::module_& module) {
   bind_scalars_and_memory(builder);
   bind_tiles(builder);
   bind_moves(builder);
+  bind_matmul(builder);
   bind_control_flow(builder);
 }
 

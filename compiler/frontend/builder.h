@@ -96,6 +96,26 @@ class Builder {
   /// Counts of 0 … num_bins - 1 in a tile of integers.
   Value* histogram(Value* tile, std::int64_t num_bins);
 
+  // builder_matmul.cpp
+  struct MatmulOptions {
+    /// The accumulator, of the result's dtype and shape.
+    Value* acc = nullptr;
+    /// Of f32 operands: `tf32` (10 bits behind the point, on tensor cores) or `ieee`.
+    std::string_view precision = "tf32";
+    /// Views: elements of K at a time; 0: a choice of the compiler's.
+    std::int64_t block_k = 0;
+    /// Views: blocks in flight; a hint.
+    int stages = 0;
+    /// Views: what elements outside of them are, along M and N.
+    std::optional<Operand> other = {};
+    bool transpose_a = false;
+    bool transpose_b = false;
+  };
+  /// acc + a · b, of tiles [M, K] and [K, N] or of views of them, whose K may be a run-time extent.
+  /// Rank 3: batches in front (tiles only). Summed in f32; f64 in f64, 8-bit integers in i32.
+  Value* matmul(Value* a, Value* b, const MatmulOptions& options);
+  Value* matmul(Value* a, Value* b) { return matmul(a, b, {}); }
+
   // Element-wise: any op of the table with one or two operands.
   Value* unary(std::string_view op, Operand value);
   Value* binary(std::string_view op, Operand a, Operand b);
@@ -156,6 +176,8 @@ class Builder {
   void broadcast_tiles(std::vector<Index>& indices);
   std::vector<std::int64_t> common_shape_of(std::string_view op,
                                             const std::vector<Operand>& operands) const;
+  Value* matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options);
+  Value* matmul_of_views(Value* a, Value* b, const MatmulOptions& options);
   Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);
   Value* parameter(Parameter::Kind kind, std::string name, DType dtype,
                    std::vector<Dimension> shape);

@@ -17,6 +17,7 @@ std::vector<OpInfo> reduce_ops();      // reduce.cpp
 OpInfo histogram_op();                 // histogram.cpp
 OpInfo cast_op();                      // cast.cpp
 OpInfo select_op();                    // select.cpp
+OpInfo matmul_op();                    // matmul.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp
 
 }  // namespace tilewire

@@ -21,9 +21,10 @@ std::vector<OpInfo> make_table() {
   add(math_ops());        // neg, not, abs, floor, ceil, exp, exp2, log, log2, sqrt, rsqrt, …
   add({cast_op()});
   add({select_op()});
-  add(shape_ops());    // full, arange, broadcast, reshape, extract
-  add(reduce_ops());   // sum, max, min
+  add(shape_ops());   // full, arange, broadcast, reshape, extract
+  add(reduce_ops());  // sum, max, min
   add({histogram_op()});
+  add({matmul_op()});
   add(barrier_ops());  // barrier, lsa_barrier
   return table;
 }

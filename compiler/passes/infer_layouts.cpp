@@ -98,6 +98,7 @@ class LayoutInference {
   }
 
   void connect_op(const Statement& op) {
+    if (op.is("matmul") && op.operands.size() > 2) unite(op.result(), op.operands[2]);
     Value* tile = access_tile(op);
     if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
     if (tile == nullptr || !tile->type.is_tile()) return;

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import tilewire as tw
+from tilewire import _tilewire
 from tilewire.frontend.signature import ArrayArgument
 
 
@@ -27,6 +28,17 @@ def program_of(kernel, target="cpu", **arguments):
 def ir():
     """`ir(kernel, target, x="f32[?]", B=64)`: IR text without locations."""
     return lambda *args, **kwargs: program_of(*args, **kwargs).text(locations=False)
+
+
+@pytest.fixture
+def emitted():
+    """`emitted(kernel, "sm_90a", "cuda", x="f32[?]", B=64)`: the text of one stage of the way."""
+
+    def run(kernel, target, stage, **arguments):
+        program = program_of(kernel, target, **arguments)
+        return _tilewire.emit_stage(program, tw.Target(target), stage).decode()
+
+    return run
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 // What device code finds in CUDA, for one CTA of host threads: enough to run the templates in
 // `templates/tilewire` on any machine. Include it before them.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <cstdint>
@@ -26,6 +28,9 @@ struct uint4 {
 inline thread_local struct {
   unsigned x = 0;
 } threadIdx;
+
+/// What a lane shows the others of its warp.
+using LaneWords = std::array<uint32_t, 8>;
 
 /// One CTA: its threads, their barriers, and room for shuffles.
 class Cta {
@@ -56,8 +61,23 @@ class Cta {
     return result;
   }
 
+  /// What all lanes of the caller's warp show, in order.
+  static std::array<LaneWords, 32> show(const LaneWords& words) {
+    const unsigned warp = threadIdx.x / 32;
+    std::barrier<>& barrier = *current_->warps_[warp];
+    current_->words_[threadIdx.x] = words;
+    barrier.arrive_and_wait();
+    std::array<LaneWords, 32> all;
+    std::copy_n(current_->words_.begin() + warp * 32, 32, all.begin());
+    barrier.arrive_and_wait();
+    return all;
+  }
+
  private:
-  explicit Cta(int num_threads) : all_(num_threads), lanes_(static_cast<std::size_t>(num_threads)) {
+  explicit Cta(int num_threads)
+      : all_(num_threads),
+        lanes_(static_cast<std::size_t>(num_threads)),
+        words_(static_cast<std::size_t>(num_threads)) {
     for (int i = 0; i < num_threads; i += 32) {
       warps_.push_back(std::make_unique<std::barrier<>>(32));
     }
@@ -67,6 +87,7 @@ class Cta {
   std::barrier<> all_;
   std::vector<std::unique_ptr<std::barrier<>>> warps_;
   std::vector<uint64_t> lanes_;
+  std::vector<LaneWords> words_;
 };
 
 inline void __syncthreads() { Cta::meet(); }

@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/cpu/scalar_emitter.h"
 #include "compiler/ir/program.h"
+#include "compiler/ops/matmul.h"
 #include "compiler/ops/memory.h"
 
 namespace tilewire {
@@ -78,6 +79,9 @@ class CpuEmitter {
   /// `runtime/cpu/symbols.h`. Operands: tiles, scalars and pointers.
   virtual void call_reference(const Statement& statement, std::string_view name,
                               std::span<const std::int64_t> constants = {}) = 0;
+
+  /// The statement's result is `product.acc` + the product of its operands.
+  virtual void matmul(const Statement& statement, const Matmul& product) = 0;
 
   // Memory.
   /// Elements between neighbours of a parameter along a dimension.

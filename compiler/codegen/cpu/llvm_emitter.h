@@ -57,6 +57,9 @@ class LlvmEmitter final : public CpuEmitter {
   void call_reference(const Statement& statement, std::string_view name,
                       std::span<const std::int64_t> constants) override;
 
+  // llvm_matmul.cpp
+  void matmul(const Statement& statement, const Matmul& product) override;
+
   // llvm_memory.cpp
   CpuScalar stride(const Value* parameter, std::int64_t dimension) override;
   void define_address(const Statement& statement, const Value* parameter, const Value* rank,
@@ -124,6 +127,10 @@ class LlvmEmitter final : public CpuEmitter {
   llvm::Value* arena_place(std::int64_t offset);
   void describe_tile(std::int64_t offset, const Type& type, llvm::Value* data);
   llvm::Value* reference_operand(const Value* value, std::vector<std::int64_t>& borrowed);
+
+  // llvm_matmul.cpp
+  CpuScalar round_to_tf32(CpuScalar x);
+  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum);
 
   // llvm_memory.cpp
   llvm::Value* address(const TileAccess& access, const Type& type, const CpuIndex& index);

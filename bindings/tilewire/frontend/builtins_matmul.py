@@ -1,0 +1,43 @@
+"""`tw.matmul`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewire._tilewire import Value
+from tilewire.frontend.registry import Call, builtin
+from tilewire.frontend.values import describe, is_number
+
+
+@builtin
+def matmul(
+    call: Call,
+    a: Any,
+    b: Any,
+    acc: Any = None,
+    *,
+    precision: Any = "tf32",
+    block_k: Any = None,
+    stages: Any = None,
+    other: Any = None,
+    transpose_a: Any = False,
+    transpose_b: Any = False,
+) -> Value:
+    """`acc + a · b` of tiles [M, K] and [K, N], or of views whose K may be a run-time extent."""
+    for each in (a, b) if acc is None else (a, b, acc):
+        if not isinstance(each, Value):
+            call.fail(f"takes tiles or views, found {describe(each)}")
+    if not isinstance(precision, str):
+        call.fail(f'precision is "tf32" or "ieee", found {describe(precision)}')
+    if other is not None and not (is_number(other) or isinstance(other, Value)):
+        call.fail(f"other= takes a number or a scalar, found {describe(other)}")
+    block = 0 if block_k is None else call.static_int(block_k, "block_k")
+    if block_k is not None and block <= 0:
+        call.fail(f"block_k must be positive, found {block}")
+    flight = 0 if stages is None else call.static_int(stages, "stages")
+    for flag in (transpose_a, transpose_b):
+        if not isinstance(flag, bool):
+            call.fail(f"transpose_a and transpose_b are True or False, found {describe(flag)}")
+    return call.build(
+        "matmul", a, b, acc, precision, block, flight, other, transpose_a, transpose_b
+    )
