@@ -100,6 +100,7 @@ step() {
       run sanitize 240 compute-sanitizer --error-exitcode 9 "$GPU_TESTS" \
         'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
     ops) pytest ops 400 tests/gpu/test_op_cases.py ;;
+    fuzz) pytest fuzz 300 tests/gpu/test_fuzz_language.py ;;
     ops-memcheck) sanitize_ops memcheck 300 ;;
     ops-racecheck) sanitize_ops racecheck 300 ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
@@ -122,8 +123,8 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize ops ops-memcheck ops-racecheck world-of-one virtual virtual-hang torch example multi-gpu hang
-  compile-time virtual-speed launch benchmark)
+steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck world-of-one virtual
+  virtual-hang torch example multi-gpu hang compile-time virtual-speed launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo

@@ -26,12 +26,19 @@ SHAPES = ((4, 64), (5, 37), (1, 1))
 class Maker:
     """Makes the arguments of one run: seeded, aligned, of the case's dtype and shape."""
 
-    def __init__(self, dtype: tw.DType, shape: tuple[int, ...], rank: int = 0, world: int = 1):
+    def __init__(
+        self,
+        dtype: tw.DType,
+        shape: tuple[int, ...],
+        rank: int = 0,
+        world: int = 1,
+        seed: int = 0,
+    ) -> None:
         self.dtype = dtype
         self.shape = shape
         self.rank = rank
         self.world = world
-        self.random = np.random.default_rng([*shape, rank, sum(map(ord, dtype.name))])
+        self.random = np.random.default_rng([seed, *shape, rank, sum(map(ord, dtype.name))])
         self.poisoned: list[np.ndarray] = []
 
     def values(self, shape: Any = None, dtype: Any = None, low: Any = None, high: Any = None):

@@ -1,0 +1,99 @@
+"""Random programs (tests/support/fuzz) on the CPU target against NumPy, some through NVRTC.
+
+2,000 a run, from a seed that the run draws and prints; TILEWIRE_FUZZ_SEED=N repeats it,
+TILEWIRE_FUZZ_PROGRAMS=N changes the number. A failure prints its program whole, and its seed, which
+goes into FOUND below together with the fix.
+"""
+
+import concurrent.futures
+import multiprocessing
+import os
+import random
+import traceback
+
+import pytest
+from fuzz.generator import generate
+from fuzz.run import check, compile_for, described, known_fraction, run_on_cpu, run_on_torch
+from tilewire import _tilewire
+
+FIRST_SEED = int(os.environ.get("TILEWIRE_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
+NUM_PROGRAMS = int(os.environ.get("TILEWIRE_FUZZ_PROGRAMS") or 2000)
+BATCH = 100
+NVRTC_EVERY = 20
+# Seeds of programs that once came out wrong.
+FOUND: list[int] = []
+
+
+def try_program(seed):
+    """Empty, or what is wrong with the program of this seed."""
+    program = generate(seed)
+    try:
+        check(program, run_on_cpu(program))
+    except AssertionError as error:
+        return str(error)
+    except Exception:
+        return f"seed {seed}\n{described(program)}\n{traceback.format_exc()}"
+    return ""
+
+
+def try_batch(seeds):
+    return list(filter(None, map(try_program, seeds)))
+
+
+@pytest.fixture(scope="module")
+def batches():
+    """First seed of a batch → its failures, computed by a process per core."""
+    starts = range(FIRST_SEED, FIRST_SEED + NUM_PROGRAMS, BATCH)
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        yield {start: pool.submit(try_batch, range(start, start + BATCH)) for start in starts}
+
+
+@pytest.mark.parametrize("number", range((NUM_PROGRAMS + BATCH - 1) // BATCH))
+def test_programs_against_numpy(number, batches):
+    start = FIRST_SEED + number * BATCH
+    print(f"TILEWIRE_FUZZ_SEED={FIRST_SEED}: seeds {start} to {start + BATCH - 1}")
+    failures = batches[start].result()
+    assert not failures, "\n\n".join([f"{len(failures)} of {BATCH} programs:", *failures[:3]])
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_seeds_that_found_something(seed):
+    assert not try_program(seed)
+
+
+def test_programs_through_nvrtc():
+    problem = {each.name: each.problem for each in _tilewire.report_components()}["NVRTC"]
+    if problem:
+        pytest.skip(f"NVRTC: {problem}")
+    for seed in range(FIRST_SEED, FIRST_SEED + NUM_PROGRAMS, NVRTC_EVERY):
+        program = generate(seed)
+        try:
+            assert compile_for(program, "sm_90a")
+        except Exception as error:
+            pytest.fail(f"seed {seed}: {error}\n\n{described(program)}")
+
+
+def test_the_way_of_the_gpu_test_on_cpu_tensors():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    for seed in range(5):
+        program = generate(seed)
+        check(program, run_on_torch(program, "cpu"))
+
+
+def test_a_wrong_result_is_found():
+    program = generate(next(seed for seed in range(100) if known_fraction(generate(seed)) == 1))
+    arguments = run_on_cpu(program)
+    name = program.arrays[-1].name
+    arguments[name][...] = arguments[name].astype(bool) == 0
+    with pytest.raises(AssertionError, match=f"seed {program.seed}: {name}: "):
+        check(program, arguments)
+
+
+def test_most_of_what_is_computed_is_compared():
+    fractions = [known_fraction(generate(seed)) for seed in range(100)]
+    assert sum(fractions) / len(fractions) > 0.9
+
+
+def test_a_seed_gives_the_same_program_again():
+    assert generate(7).text == generate(7).text != generate(8).text
