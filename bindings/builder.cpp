@@ -80,8 +80,6 @@ void bind_tiles(Class& builder) {
   builder
       .def("full", &Builder::full, kReference, py::arg("shape"), py::arg("value"), py::arg("dtype"))
       .def("zeros", &Builder::zeros, kReference, py::arg("shape"), py::arg("dtype"))
-      .def("arange", &Builder::arange, kReference, py::arg("start"), py::arg("stop"))
-      .def("cast", &Builder::cast, kReference, py::arg("value"), py::arg("dtype"))
       .def("broadcast", &Builder::broadcast, kReference, py::arg("value"), py::arg("shape"))
       .def("reshape", &Builder::reshape, kReference, py::arg("tile").none(false), py::arg("shape"))
       .def("extract", &Builder::extract, kReference, py::arg("tile").none(false),
@@ -111,6 +109,27 @@ void bind_matmul(Class& builder) {
       py::arg("precision") = "tf32", py::arg("block_k") = 0, py::arg("stages") = 0,
       py::arg("other") = std::nullopt, py::arg("transpose_a") = false,
       py::arg("transpose_b") = false);
+}
+
+void bind_numbers(Class& builder) {
+  using Cast = Value* (Builder::*)(Operand, DType);
+  using RoundedCast = Value* (Builder::*)(Operand, DType, std::string_view, std::optional<bool>);
+  builder
+      .def("arange", &Builder::arange, kReference, py::arg("start"), py::arg("stop"),
+           py::arg("step") = 1, py::arg("dtype") = DType::kI32)
+      .def("cast", static_cast<Cast>(&Builder::cast), kReference, py::arg("value"),
+           py::arg("dtype"))
+      .def("cast", static_cast<RoundedCast>(&Builder::cast), kReference, py::arg("value"),
+           py::arg("dtype"), py::arg("rounding"), py::arg("saturate") = std::nullopt)
+      .def("bitcast", &Builder::bitcast, kReference, py::arg("value"), py::arg("dtype"))
+      .def("fma", &Builder::fma, kReference, py::arg("a"), py::arg("b"), py::arg("c"))
+      .def("clamp", &Builder::clamp, kReference, py::arg("x"), py::arg("low"), py::arg("high"))
+      .def("isnan", &Builder::isnan, kReference, py::arg("x"))
+      .def("isinf", &Builder::isinf, kReference, py::arg("x"))
+      .def("philox", &Builder::philox, kReference, py::arg("seed"), py::arg("counter"),
+           py::arg("stream") = std::int64_t{0})
+      .def("uniform", &Builder::uniform, kReference, py::arg("seed"), py::arg("counter"),
+           py::arg("stream") = std::int64_t{0});
 }
 
 void bind_control_flow(Class& builder) {
@@ -171,6 +190,7 @@ void bind_builder(py::module_& module) {
   bind_tiles(builder);
   bind_moves(builder);
   bind_matmul(builder);
+  bind_numbers(builder);
   bind_control_flow(builder);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -84,8 +85,16 @@ class Builder {
   // Tiles.
   Value* full(std::vector<std::int64_t> shape, Operand value, DType dtype);
   Value* zeros(std::vector<std::int64_t> shape, DType dtype);
-  Value* arange(std::int64_t start, std::int64_t stop);
+  /// start, start + step, … before stop.
+  Value* arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1,
+                DType dtype = DType::kI32);
   Value* cast(Operand value, DType dtype);
+  /// `rounding`: "nearest", "toward_zero", "up", "down". Between floats `saturate` makes what is
+  /// too large the largest number, else it is infinity (e4m3: NaN); absent: true for e4m3 alone.
+  Value* cast(Operand value, DType dtype, std::string_view rounding,
+              std::optional<bool> saturate = {});
+  /// The same bits in a dtype of the same width.
+  Value* bitcast(Operand value, DType dtype);
   Value* broadcast(Operand value, std::vector<std::int64_t> shape);
   Value* reshape(Value* tile, std::vector<std::int64_t> shape);
   Value* extract(Value* tile, const std::vector<Operand>& indices);
@@ -120,6 +129,18 @@ class Builder {
   Value* unary(std::string_view op, Operand value);
   Value* binary(std::string_view op, Operand a, Operand b);
   Value* where(Operand condition, Operand a, Operand b);
+
+  Value* fma(Operand a, Operand b, Operand c);
+  /// `minimum(maximum(x, low), high)`, in the dtype of x.
+  Value* clamp(Operand x, Operand low, Operand high);
+  Value* isnan(Operand x);
+  Value* isinf(Operand x);
+
+  // Random numbers (builder_numbers.cpp): a function of the three alone, equal on all targets.
+  /// Philox4x32-10: four 32-bit words (u32).
+  std::array<Value*, 4> philox(Operand seed, Operand counter, Operand stream = std::int64_t{0});
+  /// f32 in [0, 1), from the first word.
+  Value* uniform(Operand seed, Operand counter, Operand stream = std::int64_t{0});
 
   // Communication.
   void barrier(std::string_view team = "world", std::string_view scope = "instance",
@@ -164,6 +185,7 @@ class Builder {
   };
 
   Value* materialise(const Operand& operand, DType dtype);
+  Value* philox_word(const std::array<Operand, 3>& operands, std::int64_t word);
   Value* to_index(const Operand& operand, std::string_view what);
   /// An index along a dimension; a negative literal counts from the end, as in Python.
   Value* to_position(const Operand& operand, Value* view, int dimension);

@@ -18,6 +18,10 @@ bool is_comparison(std::string_view op) {
   return op == "eq" || op == "ne" || op == "lt" || op == "le" || op == "gt" || op == "ge";
 }
 
+bool takes_integers(std::string_view op) {
+  return op == "neg" || op == "abs" || op == "not" || op == "popcount" || op == "clz";
+}
+
 bool is_bitwise(std::string_view op) { return op == "and" || op == "or" || op == "xor"; }
 
 }  // namespace
@@ -88,9 +92,7 @@ Value* Builder::elementwise(std::string_view op, const std::vector<Operand>& ope
 Value* Builder::unary(std::string_view op, Operand operand) {
   DType dtype = common_dtype_of({operand});
   if (is_fp8(dtype)) dtype = DType::kF32;
-  if (std::holds_alternative<std::int64_t>(operand) && op != "neg" && op != "abs" && op != "not") {
-    dtype = DType::kF32;
-  }
+  if (std::holds_alternative<std::int64_t>(operand) && !takes_integers(op)) dtype = DType::kF32;
   return elementwise(op, {operand}, dtype);
 }
 
@@ -126,10 +128,6 @@ Value* Builder::full(std::vector<std::int64_t> shape, Operand value, DType dtype
 
 Value* Builder::zeros(std::vector<std::int64_t> shape, DType dtype) {
   return full(std::move(shape), std::int64_t{0}, dtype);
-}
-
-Value* Builder::arange(std::int64_t start, std::int64_t stop) {
-  return emit("arange", {}, {{"start", start}, {"stop", stop}})->result();
 }
 
 Value* Builder::reshape(Value* tile, std::vector<std::int64_t> shape) {

@@ -15,7 +15,9 @@ std::vector<OpInfo> math_ops();        // math.cpp
 std::vector<OpInfo> shape_ops();       // shapes.cpp
 std::vector<OpInfo> reduce_ops();      // reduce.cpp
 OpInfo histogram_op();                 // histogram.cpp
+std::vector<OpInfo> bit_ops();         // bits.cpp
 OpInfo cast_op();                      // cast.cpp
+OpInfo philox_op();                    // random.cpp
 OpInfo select_op();                    // select.cpp
 OpInfo matmul_op();                    // matmul.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp

@@ -23,6 +23,14 @@ std::vector<Type> infer_divide(const OpCall& call) {
   return {type};
 }
 
+std::vector<Type> infer_float_arithmetic(const OpCall& call) {
+  const Type type = infer_arithmetic(call).front();
+  if (!is_float(type.dtype)) {
+    call.fail(fmt::format("works on floats, got {}; cast it first", name_of(type.dtype)));
+  }
+  return {type};
+}
+
 std::vector<Type> infer_bits(const OpCall& call) {
   const Type type = infer_elementwise(call);
   if (is_float(type.dtype)) {
@@ -41,11 +49,19 @@ void emit_arithmetic_cuda(const Statement& statement, CudaEmitter& emitter) {
       {"mod", {"tw::mod", "arithmetic.cuh"}},
       {"minimum", {"tw::minimum", "arithmetic.cuh"}},
       {"maximum", {"tw::maximum", "arithmetic.cuh"}},
+      {"pow", {"tw::pow", "math.cuh"}},
+      {"fma", {"tw::fma", "arithmetic.cuh"}},
       {"and", {"tw::bit_and", "arithmetic.cuh"}},
       {"or", {"tw::bit_or", "arithmetic.cuh"}},
       {"xor", {"tw::bit_xor", "arithmetic.cuh"}},
   };
   emit_operator(statement, emitter, operators.at(statement.op->name));
+}
+
+void emit_cpu_fma(const Statement& statement, CpuEmitter& emitter) {
+  emitter.elementwise(statement, [](ScalarEmitter& scalars, std::span<const CpuScalar> operands) {
+    return scalars.fma(operands[0], operands[1], operands[2]);
+  });
 }
 
 OpInfo binary_op(std::string_view name, std::string_view summary,
@@ -59,6 +75,14 @@ OpInfo binary_op(std::string_view name, std::string_view summary,
   op.infer = infer;
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_arithmetic_cuda;
+  return op;
+}
+
+OpInfo fma_op() {
+  OpInfo op = binary_op(
+      "fma", "`a * b + c` of floats, rounded once (16-bit floats: in f32, then once more).",
+      infer_float_arithmetic, emit_cpu_fma);
+  op.min_operands = op.max_operands = 3;
   return op;
 }
 
@@ -82,6 +106,9 @@ std::vector<OpInfo> arithmetic_ops() {
                 emit_cpu_binary<&ScalarEmitter::minimum>),
       binary_op("maximum", "The larger of two, element by element; NaN wins.", infer_arithmetic,
                 emit_cpu_binary<&ScalarEmitter::maximum>),
+      binary_op("pow", "a to the power b, of floats.", infer_float_arithmetic,
+                emit_cpu_binary<&ScalarEmitter::pow>),
+      fma_op(),
       binary_op("and", "Bitwise, or logical for bool.", infer_bits,
                 emit_cpu_binary<&ScalarEmitter::bit_and>),
       binary_op("or", "Bitwise, or logical for bool.", infer_bits,

@@ -16,10 +16,12 @@ std::vector<OpInfo> make_table() {
   add(scalar_ops());      // constant, program_id, num_programs, rank
   add(view_ops());        // at, slice, extent, stride, address
   add(memory_ops());      // load, store, tile_load, tile_store
-  add(arithmetic_ops());  // add, sub, mul, div, floordiv, mod, minimum, maximum, and, or, xor
+  add(arithmetic_ops());  // add, sub, mul, div, floordiv, mod, minimum, maximum, pow, fma, and, …
   add(comparison_ops());  // eq, ne, lt, le, gt, ge
   add(math_ops());        // neg, not, abs, floor, ceil, exp, exp2, log, log2, sqrt, rsqrt, …
+  add(bit_ops());         // shift_left, shift_right, popcount, clz, bitcast
   add({cast_op()});
+  add({philox_op()});
   add({select_op()});
   add(shape_ops());   // full, arange, broadcast, reshape, extract
   add(reduce_ops());  // sum, max, min

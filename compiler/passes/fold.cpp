@@ -212,6 +212,7 @@ std::optional<Attribute> fold(const Statement& op) {
     if (constants.at(i) == nullptr) return std::nullopt;
   }
   const DType dtype = op.operands[0]->type.dtype;
+  if (op.is("cast") && op.attributes.size() > 1) return std::nullopt;  // rounded or saturating
   if (op.is("cast")) return fold_cast(*constants[0], dtype, op.dtype("dtype"));
   if (is_fp8(dtype) || !op.result()->type.is_scalar()) return std::nullopt;
   return op.operands.size() == 1 ? fold_unary(op.op->name, *constants[0], dtype)

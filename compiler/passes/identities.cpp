@@ -143,9 +143,12 @@ Value* simplify_arithmetic(Statement& op, Inserter& insert) {
 Value* simplify_unary(Statement& op) {
   Value* x = op.operands[0];
   if (op.is("cast")) {
+    // One that saturates changes infinity, whatever the dtypes.
+    const auto is_plain = [](const Statement& cast) { return cast.attributes.size() == 1; };
+    if (!is_plain(op)) return nullptr;
     if (x->type.dtype == op.dtype("dtype")) return x;
     const Statement* inner = definition_of(x, "cast");
-    if (inner == nullptr) return nullptr;
+    if (inner == nullptr || !is_plain(*inner)) return nullptr;
     Value* source = inner->operands[0];
     return source->type.dtype == op.dtype("dtype") && embeds(source->type.dtype, x->type.dtype)
                ? source

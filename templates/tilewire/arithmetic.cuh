@@ -65,6 +65,12 @@ struct FloorDivide {
   }
 };
 
+/// a · b + c, rounded once.
+struct MultiplyAdd {
+  static TILEWIRE_DEVICE float of(float a, float b, float c) { return fmaf(a, b, c); }
+  static TILEWIRE_DEVICE double of(double a, double b, double c) { return ::fma(a, b, c); }
+};
+
 struct And {
   template <typename T>
   static TILEWIRE_DEVICE T of(T a, T b) {
@@ -92,6 +98,7 @@ TILEWIRE_FUNCTION(floordiv, FloorDivide)
 TILEWIRE_FUNCTION(mod, Modulo)
 TILEWIRE_FUNCTION(minimum, Minimum)
 TILEWIRE_FUNCTION(maximum, Maximum)
+TILEWIRE_FUNCTION(fma, MultiplyAdd)
 TILEWIRE_FUNCTION(bit_and, And)
 TILEWIRE_FUNCTION(bit_or, Or)
 TILEWIRE_FUNCTION(bit_xor, Xor)

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #else
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #endif
 
 #if defined(__CUDACC__)

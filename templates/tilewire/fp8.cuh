@@ -1,5 +1,6 @@
 // 8-bit floats: storage and conversions. e4m3 has no infinity and saturates at 448; e5m2 is the
-// upper half of an f16. Bit arithmetic, so that it works on every GPU and on the host.
+// upper half of an f16. Bit arithmetic, so that it works on every GPU and on the host; from sm_89 on
+// the instructions that give the same (but for the sign of NaN).
 #pragma once
 
 #include "tilewire/convert.cuh"
@@ -23,6 +24,11 @@ TILEWIRE_DEVICE uint32_t fp8_code(uint32_t bits, int mantissa, int bias) {
 template <>
 struct Narrow<e4m3> {
   static TILEWIRE_DEVICE e4m3 of(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    uint16_t pair;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(value));
+    return {static_cast<uint8_t>(pair)};
+#endif
     const uint32_t bits = bits_of_float(value);
     const uint32_t magnitude = bits & 0x7fffffff;
     const uint32_t sign = bits >> 24 & 0x80;
@@ -35,6 +41,13 @@ struct Narrow<e4m3> {
 template <>
 struct Narrow<e5m2> {
   static TILEWIRE_DEVICE e5m2 of(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    uint16_t pair;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(value));
+    // The instruction saturates where the format has an infinity.
+    const bool is_beyond = fabsf(value) >= 61440.0f;
+    return {static_cast<uint8_t>(is_beyond ? (pair & 0x80) | 0x7c : pair)};
+#endif
     const uint32_t bits = bits_of_float(value);
     const uint32_t magnitude = bits & 0x7fffffff;
     const uint32_t sign = bits >> 24 & 0x80;
@@ -45,6 +58,11 @@ struct Narrow<e5m2> {
 };
 
 TILEWIRE_DEVICE float widen(e4m3 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  uint32_t halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(uint16_t(value.bits)));
+  return widen(f16{static_cast<uint16_t>(halves)});
+#endif
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x80) << 24;
   const uint32_t code = value.bits & 0x7f;
   if (code == 0x7f) return float_of_bits(sign | 0x7fc00000);
@@ -54,6 +72,9 @@ TILEWIRE_DEVICE float widen(e4m3 value) {
 }
 
 TILEWIRE_DEVICE float widen(e5m2 value) {
+#if defined(__CUDACC__)
+  return widen(f16{static_cast<uint16_t>(value.bits << 8)});
+#endif
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x80) << 24;
   const uint32_t code = value.bits & 0x7f;
   if (code >= 0x7c) return float_of_bits(sign | (code == 0x7c ? 0x7f800000 : 0x7fc00000));

@@ -19,18 +19,40 @@ struct Add {
   }
 };
 
+/// NaN wins; of two zeros, the positive one.
 struct Maximum {
   template <typename T>
   static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kFloat) {
+      if (a == b) return copysign(T(1), a) > 0 ? a : b;
+    }
     return a > b || !(a == a) ? a : b;
   }
+#if defined(__CUDACC__)
+  static TILEWIRE_DEVICE float of(float a, float b) {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+  }
+#endif
 };
 
+/// NaN wins; of two zeros, the negative one.
 struct Minimum {
   template <typename T>
   static TILEWIRE_DEVICE T of(T a, T b) {
+    if constexpr (kKind<T> == Kind::kFloat) {
+      if (a == b) return copysign(T(1), a) < 0 ? a : b;
+    }
     return a < b || !(a == a) ? a : b;
   }
+#if defined(__CUDACC__)
+  static TILEWIRE_DEVICE float of(float a, float b) {
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+  }
+#endif
 };
 
 /// An element-wise expression over tiles: computed where it is assigned to a tile or consumed, in
@@ -60,6 +82,17 @@ struct Lazy<Op, T, L, A, B> {
   typename Operand<B>::Held b;
   TILEWIRE_DEVICE auto wide(int slot) const {
     return Op::of(device::wide(a, slot), device::wide(b, slot));
+  }
+  TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
+};
+
+template <typename Op, typename T, typename L, typename A, typename B, typename C>
+struct Lazy<Op, T, L, A, B, C> {
+  typename Operand<A>::Held a;
+  typename Operand<B>::Held b;
+  typename Operand<C>::Held c;
+  TILEWIRE_DEVICE auto wide(int slot) const {
+    return Op::of(device::wide(a, slot), device::wide(b, slot), device::wide(c, slot));
   }
   TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
 };
@@ -116,18 +149,23 @@ struct Rounded<T, bool> {
   using type = bool;
 };
 
-/// Op on scalars, or an expression where an argument is a tile.
-template <typename Op, typename First, typename... Rest>
-TILEWIRE_DEVICE auto apply(const First& first, const Rest&... rest) {
-  using T = typename Operand<First>::Element;
-  using Wide = decltype(Op::of(wide(first, 0), wide(rest, 0)...));
-  using R = typename Rounded<T, Wide>::type;
+/// Op with results of R on scalars, or an expression where an argument is a tile.
+template <typename Op, typename R, typename First, typename... Rest>
+TILEWIRE_DEVICE auto apply_to(const First& first, const Rest&... rest) {
   if constexpr ((Operand<First>::kIsTile || ... || Operand<Rest>::kIsTile)) {
     using L = typename LayoutOf<Operand<First>::kIsTile, First, Rest...>::Layout;
     return Lazy<Op, R, L, First, Rest...>{first, rest...};
   } else {
     return Narrow<R>::of(Op::of(widen(first), widen(rest)...));
   }
+}
+
+/// The same with results of the arguments' dtype, or bool.
+template <typename Op, typename First, typename... Rest>
+TILEWIRE_DEVICE auto apply(const First& first, const Rest&... rest) {
+  using T = typename Operand<First>::Element;
+  using Wide = decltype(Op::of(wide(first, 0), wide(rest, 0)...));
+  return apply_to<Op, typename Rounded<T, Wide>::type>(first, rest...);
 }
 
 /// Writes a tile's elements from number `start` on to `piece`, which has room for `kPiece`: each

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tilewire._tilewire import Value, op_table
 from tilewire.frontend import builtins_control as builtins_control
 from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_matmul as builtins_matmul
+from tilewire.frontend import builtins_numbers as builtins_numbers
 from tilewire.frontend import builtins_tiles as builtins_tiles
 from tilewire.frontend.registry import BUILTINS, Builtin, Call
 from tilewire.frontend.values import is_number
+
+
+def _extremum(name: str, a: int | float, b: int | float) -> int | float:
+    """Of two numbers that Python knows, by the rule of the op: NaN wins, -0.0 is below 0.0."""
+    if math.isnan(a) or math.isnan(b):
+        return math.nan
+    if a == b == 0:
+        a_is_less = math.copysign(1, a) < math.copysign(1, b)
+    else:
+        a_is_less = a < b
+    return a if a_is_less == (name == "minimum") else b
 
 
 def _elementwise(name: str, operands: int, summary: str) -> None:
@@ -19,7 +32,7 @@ def _elementwise(name: str, operands: int, summary: str) -> None:
 
     def binary(call: Call, a: Any, b: Any) -> Any:
         if is_number(a) and is_number(b) and name in ("minimum", "maximum"):
-            return min(a, b) if name == "minimum" else max(a, b)
+            return _extremum(name, a, b)
         return call.build("binary", name, a, b)
 
     BUILTINS[name] = Builtin(name, unary if operands == 1 else binary, summary)

@@ -53,19 +53,6 @@ def full(call: Call, shape: Any, value: Any, dtype: Any = DType.f32) -> Value:
 
 
 @builtin
-def arange(call: Call, start: Any, stop: Any = None) -> Value:
-    """The integers from `start` (0 where one argument is given) to below `stop`."""
-    first, last = (0, start) if stop is None else (start, stop)
-    return call.build("arange", call.static_int(first, "start"), call.static_int(last, "stop"))
-
-
-@builtin
-def cast(call: Call, x: Any, dtype: Any) -> Value:
-    """`x` in another dtype, rounded to nearest even."""
-    return call.build("cast", x, call.dtype(dtype))
-
-
-@builtin
 def broadcast(call: Call, x: Any, shape: Any) -> Value:
     """`x` repeated to `shape`."""
     return call.build("broadcast", x, call.shape(shape))

@@ -29,6 +29,9 @@ BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitAnd: ("and", operator.and_),
     ast.BitOr: ("or", operator.or_),
     ast.BitXor: ("xor", operator.xor),
+    ast.LShift: ("shift_left", operator.lshift),
+    ast.RShift: ("shift_right", operator.rshift),
+    ast.Pow: ("pow", operator.pow),
 }
 COMPARE: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("eq", operator.eq),
@@ -45,9 +48,6 @@ UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
 }
 # Operators that fold only: the table has no op for them.
 STATIC_ONLY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b,

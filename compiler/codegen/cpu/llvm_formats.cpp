@@ -96,7 +96,12 @@ llvm::Value* round_to_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType
   llvm::Value* limit = bits.number(format.infinity != 0 ? HUGE_VAL : format.largest);
   rounded = builder.CreateSelect(is_too_large, limit, rounded);
   rounded = bits.to_float(builder.CreateOr(bits.of(rounded), bits.sign(word)));
-  return builder.CreateSelect(bits.is_nan(f32), f32, rounded);
+  return builder.CreateSelect(bits.is_nan(f32), quiet(builder, f32), rounded);
+}
+
+llvm::Value* quiet(llvm::IRBuilder<>& builder, llvm::Value* f32_nan) {
+  const Bits bits{builder};
+  return bits.to_float(builder.CreateOr(bits.of(f32_nan), 0x400000U));
 }
 
 llvm::Value* encode_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType dtype) {
@@ -123,7 +128,12 @@ llvm::Value* encode_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType d
     llvm::Value* is_infinite = builder.CreateFCmpOEQ(absolute, bits.number(HUGE_VAL));
     encoded = builder.CreateSelect(is_infinite, bits.word(format.infinity), encoded);
   }
-  encoded = builder.CreateSelect(bits.is_nan(f32), bits.word(format.nan), encoded);
+  llvm::Value* nan = bits.word(format.nan);
+  if (format.infinity != 0) {
+    nan = builder.CreateAnd(builder.CreateLShr(magnitude, 23 - format.mantissa_bits),
+                            format.infinity | ((1U << format.mantissa_bits) - 1));
+  }
+  encoded = builder.CreateSelect(bits.is_nan(f32), nan, encoded);
   llvm::Value* sign = builder.CreateLShr(bits.sign(word), 32 - format.num_bits);
   return builder.CreateTrunc(builder.CreateOr(encoded, sign),
                              builder.getIntNTy(static_cast<unsigned>(format.num_bits)));
@@ -140,7 +150,8 @@ llvm::Value* decode_format(llvm::IRBuilder<>& builder, llvm::Value* encoded, DTy
   // it, and makes subnormals normal.
   llvm::Value* number = bits.to_float(builder.CreateShl(magnitude, 23 - format.mantissa_bits));
   number = builder.CreateFMul(number, bits.number(std::ldexp(1.0, 127 - format.bias)));
-  llvm::Value* nan = bits.number(std::nan(""));
+  llvm::Value* nan = bits.to_float(
+      builder.CreateOr(builder.CreateShl(magnitude, 23 - format.mantissa_bits), 0x7F800000U));
   if (format.infinity != 0) {
     llvm::Value* infinity = bits.word(format.infinity);
     number = builder.CreateSelect(builder.CreateICmpEQ(magnitude, infinity), bits.number(HUGE_VAL),

@@ -20,8 +20,11 @@ llvm::Value* round_to_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType
 /// The bits, as i16 or i8, of an f32 that is a value of `dtype`.
 llvm::Value* encode_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType dtype);
 
-/// The f32 with the value of these bits.
+/// The f32 with the value of these bits. A NaN keeps its payload, there and back.
 llvm::Value* decode_format(llvm::IRBuilder<>& builder, llvm::Value* bits, DType dtype);
+
+/// A NaN with the bit set that every format has room for.
+llvm::Value* quiet(llvm::IRBuilder<>& builder, llvm::Value* f32_nan);
 
 /// f64 → f32 such that rounding the result further to a narrow format rounds once: an inexact
 /// result has an odd last bit (round to odd: S. Boldo, G. Melquiond, 2008).

@@ -13,9 +13,6 @@ namespace {
 
 llvm::Value* raw(CpuScalar x) { return llvm_value(x); }
 
-/// What an operation on this dtype gives before it is rounded.
-DType unrounded(DType dtype) { return is_narrow_float(dtype) ? DType::kF32 : dtype; }
-
 void require_same(CpuScalar a, CpuScalar b) {
   if (a.dtype != b.dtype) throw InternalError("a scalar operation on two dtypes");
 }
@@ -65,26 +62,26 @@ CpuScalar LlvmScalars::add(CpuScalar a, CpuScalar b) {
   require_same(a, b);
   return {
       is_float(a.dtype) ? builder_.CreateFAdd(raw(a), raw(b)) : builder_.CreateAdd(raw(a), raw(b)),
-      unrounded(a.dtype)};
+      compute_dtype(a.dtype)};
 }
 
 CpuScalar LlvmScalars::sub(CpuScalar a, CpuScalar b) {
   require_same(a, b);
   return {
       is_float(a.dtype) ? builder_.CreateFSub(raw(a), raw(b)) : builder_.CreateSub(raw(a), raw(b)),
-      unrounded(a.dtype)};
+      compute_dtype(a.dtype)};
 }
 
 CpuScalar LlvmScalars::mul(CpuScalar a, CpuScalar b) {
   require_same(a, b);
   return {
       is_float(a.dtype) ? builder_.CreateFMul(raw(a), raw(b)) : builder_.CreateMul(raw(a), raw(b)),
-      unrounded(a.dtype)};
+      compute_dtype(a.dtype)};
 }
 
 CpuScalar LlvmScalars::div(CpuScalar a, CpuScalar b) {
   require_same(a, b);
-  return {builder_.CreateFDiv(raw(a), raw(b)), unrounded(a.dtype)};
+  return {builder_.CreateFDiv(raw(a), raw(b)), compute_dtype(a.dtype)};
 }
 
 CpuScalar LlvmScalars::floor_div(CpuScalar a, CpuScalar b) {
@@ -127,7 +124,7 @@ CpuScalar LlvmScalars::integer_quotient(CpuScalar a, CpuScalar b, bool wants_rem
 /// As Python: the quotient is (a - remainder) / b, which is an integer but for rounding; then the
 /// remainder gets the divisor's sign, and the quotient is one less.
 CpuScalar LlvmScalars::float_quotient(CpuScalar a, CpuScalar b, bool wants_remainder) {
-  a.dtype = b.dtype = unrounded(a.dtype);
+  a.dtype = b.dtype = compute_dtype(a.dtype);
   const CpuScalar zero = number(0.0, a.dtype);
   const CpuScalar remainder = call_math("fmod", {a, b});
   const CpuScalar is_off = bit_and(
@@ -228,8 +225,11 @@ CpuScalar LlvmScalars::abs(CpuScalar x) {
 CpuScalar LlvmScalars::floor(CpuScalar x) { return exact(llvm::Intrinsic::floor, x); }
 CpuScalar LlvmScalars::ceil(CpuScalar x) { return exact(llvm::Intrinsic::ceil, x); }
 
+CpuScalar LlvmScalars::round(CpuScalar x) { return exact(llvm::Intrinsic::roundeven, x); }
+CpuScalar LlvmScalars::trunc(CpuScalar x) { return exact(llvm::Intrinsic::trunc, x); }
+
 CpuScalar LlvmScalars::sqrt(CpuScalar x) {
-  return {builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, raw(x)), unrounded(x.dtype)};
+  return {builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, raw(x)), compute_dtype(x.dtype)};
 }
 
 CpuScalar LlvmScalars::rsqrt(CpuScalar x) {
@@ -237,22 +237,10 @@ CpuScalar LlvmScalars::rsqrt(CpuScalar x) {
   return div(number(1.0, root.dtype), root);
 }
 
-CpuScalar LlvmScalars::exp(CpuScalar x) { return call_math("exp", {x}); }
-CpuScalar LlvmScalars::exp2(CpuScalar x) { return call_math("exp2", {x}); }
-CpuScalar LlvmScalars::log(CpuScalar x) { return call_math("log", {x}); }
-CpuScalar LlvmScalars::log2(CpuScalar x) { return call_math("log2", {x}); }
-CpuScalar LlvmScalars::tanh(CpuScalar x) { return call_math("tanh", {x}); }
-CpuScalar LlvmScalars::erf(CpuScalar x) { return call_math("erf", {x}); }
-
-CpuScalar LlvmScalars::sigmoid(CpuScalar x) {
-  const CpuScalar one = number(1.0, unrounded(x.dtype));
-  return div(one, add(one, exp(neg(x))));
-}
-
 CpuScalar LlvmScalars::fma(CpuScalar a, CpuScalar b, CpuScalar c) {
   return {builder_.CreateIntrinsic(llvm::Intrinsic::fma, {register_type(a.dtype)},
                                    {raw(a), raw(b), raw(c)}),
-          unrounded(a.dtype)};
+          compute_dtype(a.dtype)};
 }
 
 /// An intrinsic whose result the operand's dtype has.
@@ -267,7 +255,7 @@ CpuScalar LlvmScalars::extremum(unsigned id, CpuScalar a, CpuScalar b) {
 /// A function of libm, for f64 under its name, for f32 with an `f` behind.
 CpuScalar LlvmScalars::call_math(const std::string& name,
                                  std::initializer_list<CpuScalar> operands) {
-  const DType dtype = unrounded(operands.begin()->dtype);
+  const DType dtype = compute_dtype(operands.begin()->dtype);
   std::vector<llvm::Type*> types(operands.size(), register_type(dtype));
   std::vector<llvm::Value*> values;
   for (const CpuScalar operand : operands) values.push_back(raw(operand));

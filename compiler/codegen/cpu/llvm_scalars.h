@@ -38,6 +38,12 @@ class LlvmScalars final : public ScalarEmitter {
   CpuScalar bit_xor(CpuScalar a, CpuScalar b) override;
   CpuScalar bit_not(CpuScalar x) override;
 
+  CpuScalar shift_left(CpuScalar x, CpuScalar amount) override;
+  CpuScalar shift_right(CpuScalar x, CpuScalar amount) override;
+  CpuScalar popcount(CpuScalar x) override;
+  CpuScalar leading_zeros(CpuScalar x) override;
+  CpuScalar bitcast(CpuScalar x, DType dtype) override;
+
   CpuScalar compare(Comparison comparison, CpuScalar a, CpuScalar b) override;
   CpuScalar select(CpuScalar condition, CpuScalar a, CpuScalar b) override;
 
@@ -45,18 +51,24 @@ class LlvmScalars final : public ScalarEmitter {
   CpuScalar abs(CpuScalar x) override;
   CpuScalar floor(CpuScalar x) override;
   CpuScalar ceil(CpuScalar x) override;
+  CpuScalar round(CpuScalar x) override;
+  CpuScalar trunc(CpuScalar x) override;
   CpuScalar sqrt(CpuScalar x) override;
   CpuScalar rsqrt(CpuScalar x) override;
   CpuScalar exp(CpuScalar x) override;
   CpuScalar exp2(CpuScalar x) override;
   CpuScalar log(CpuScalar x) override;
   CpuScalar log2(CpuScalar x) override;
+  CpuScalar sin(CpuScalar x) override;
+  CpuScalar cos(CpuScalar x) override;
+  CpuScalar pow(CpuScalar a, CpuScalar b) override;
   CpuScalar tanh(CpuScalar x) override;
   CpuScalar erf(CpuScalar x) override;
   CpuScalar sigmoid(CpuScalar x) override;
   CpuScalar fma(CpuScalar a, CpuScalar b, CpuScalar c) override;
 
   CpuScalar cast(CpuScalar x, DType dtype) override;
+  CpuScalar cast_rounded(CpuScalar x, DType dtype, Rounding rounding, bool saturates) override;
 
  private:
   CpuScalar integer_quotient(CpuScalar a, CpuScalar b, bool wants_remainder);

@@ -13,6 +13,9 @@ struct CpuScalar {
   DType dtype = DType::kI64;
 };
 
+/// How a cast to a narrower float picks one of the two neighbours.
+enum class Rounding : std::uint8_t { kNearest, kTowardZero, kUp, kDown };
+
 enum class Comparison : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
 
 /// Makes scalar code. Operands of a binary operation have one dtype.
@@ -44,6 +47,13 @@ class ScalarEmitter {
   virtual CpuScalar bit_xor(CpuScalar a, CpuScalar b) = 0;
   virtual CpuScalar bit_not(CpuScalar x) = 0;
 
+  /// An amount that, taken as unsigned, is at least the width shifts everything out.
+  virtual CpuScalar shift_left(CpuScalar x, CpuScalar amount) = 0;
+  virtual CpuScalar shift_right(CpuScalar x, CpuScalar amount) = 0;  ///< by the dtype's sign
+  virtual CpuScalar popcount(CpuScalar x) = 0;
+  virtual CpuScalar leading_zeros(CpuScalar x) = 0;         ///< of 0: the width
+  virtual CpuScalar bitcast(CpuScalar x, DType dtype) = 0;  ///< of the same width
+
   virtual CpuScalar compare(Comparison comparison, CpuScalar a, CpuScalar b) = 0;
   virtual CpuScalar select(CpuScalar condition, CpuScalar a, CpuScalar b) = 0;
 
@@ -51,12 +61,17 @@ class ScalarEmitter {
   virtual CpuScalar abs(CpuScalar x) = 0;
   virtual CpuScalar floor(CpuScalar x) = 0;
   virtual CpuScalar ceil(CpuScalar x) = 0;
+  virtual CpuScalar round(CpuScalar x) = 0;  ///< halfway to even
+  virtual CpuScalar trunc(CpuScalar x) = 0;
   virtual CpuScalar sqrt(CpuScalar x) = 0;
   virtual CpuScalar rsqrt(CpuScalar x) = 0;
   virtual CpuScalar exp(CpuScalar x) = 0;
   virtual CpuScalar exp2(CpuScalar x) = 0;
   virtual CpuScalar log(CpuScalar x) = 0;
   virtual CpuScalar log2(CpuScalar x) = 0;
+  virtual CpuScalar sin(CpuScalar x) = 0;
+  virtual CpuScalar cos(CpuScalar x) = 0;
+  virtual CpuScalar pow(CpuScalar a, CpuScalar b) = 0;
   virtual CpuScalar tanh(CpuScalar x) = 0;
   virtual CpuScalar erf(CpuScalar x) = 0;
   virtual CpuScalar sigmoid(CpuScalar x) = 0;
@@ -65,6 +80,10 @@ class ScalarEmitter {
   /// To a float: to nearest even with one rounding; e4m3 saturates, others overflow to infinity.
   /// Float to integer: towards zero, saturating, NaN gives 0. To bool: whether it is not 0.
   virtual CpuScalar cast(CpuScalar x, DType dtype) = 0;
+  /// Float to float. `saturates`: what is too large, infinity too, becomes the largest number;
+  /// else infinity, or NaN in e4m3, which has none. A direction that leads back from the edge gives
+  /// the largest number in any case.
+  virtual CpuScalar cast_rounded(CpuScalar x, DType dtype, Rounding rounding, bool saturates) = 0;
 };
 
 }  // namespace tilewire
