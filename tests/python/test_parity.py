@@ -68,6 +68,9 @@ def test_every_op_has_a_python_spelling_and_a_builder_method(info):
     assert hasattr(_tilewire.Builder, method)
 
 
+INTEGER_OPS = ("and", "or", "xor", "not", "shift_left", "shift_right", "popcount", "clz")
+
+
 def elementwise_ops():
     for info in USABLE:
         fixed = info.min_operands == info.max_operands and info.max_operands in (1, 2)
@@ -77,7 +80,7 @@ def elementwise_ops():
 
 @pytest.mark.parametrize("info", list(elementwise_ops()), ids=lambda info: info.name)
 def test_elementwise_ops_build_from_their_name(info):
-    dtype = tw.i32 if info.name in ("and", "or", "xor", "not") else tw.f32
+    dtype = tw.i32 if info.name in INTEGER_OPS else tw.f32
     builder = _tilewire.Builder("f", "f.py", _tilewire.Target("cpu"))
     tile = builder.full([4], 1, dtype)
     if info.max_operands == 1:

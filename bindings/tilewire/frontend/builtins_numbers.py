@@ -29,7 +29,9 @@ def bitcast(call: Call, x: Any, dtype: Any) -> Value:
 
 
 @builtin
-def arange(call: Call, start: Any, stop: Any = None, step: Any = 1, dtype: Any = DType.i32) -> Value:
+def arange(
+    call: Call, start: Any, stop: Any = None, step: Any = 1, dtype: Any = DType.i32
+) -> Value:
     """The integers from `start` (0 where one argument is given) to before `stop`."""
     first, last = (0, start) if stop is None else (start, stop)
     numbers = (

@@ -143,16 +143,6 @@ def matmul_operator(x: tw.Tensor["N"]):
     a = N @ N  # error
 
 
-@case("the operator `**`", "N**3")
-def power(x: tw.Tensor["N"]):
-    a = N**3  # error
-
-
-@case("the operator `<<`", "N << 1")
-def shift(x: tw.Tensor["N"]):
-    a = N << 1  # error
-
-
 @case("the operator `in`", "N in (1, 2)")
 def in_(x: tw.Tensor["N"]):
     a = N in (1, 2)  # error
