@@ -3,7 +3,7 @@
 //   source   bitcast_to_i16.py
 //   target   sm_90a:world=1,lsa=1,multimem=0,gin=0
 //   threads  128 per program instance
-//   x        tensor u16[T, 64]
+//   x        tensor bf16[T, 64]
 //   y        tensor i16[T, 64]
 //   H        constant 64
 //   TO       constant i16
@@ -17,16 +17,16 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileU16_64 = tw::Tile<uint16_t, tw::Blocked<H, 8, kThreads>>;
+using TileBF16_64 = tw::Tile<tw::bf16, tw::Blocked<H, 8, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
-bitcast_rows_kernel(uint16_t* x, int16_t* y, int64_t T) {
+bitcast_rows_kernel(tw::bf16* x, int16_t* y, int64_t T) {
   // 1. bitcast_to_i16.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_i16.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
     __syncthreads();
-    const TileU16_64 x_tile = tw::load<TileU16_64, 8>(x + offset);
+    const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
     tw::store<8>(y + offset, tw::bitcast<int16_t>(x_tile));
   }
 }
