@@ -92,8 +92,23 @@ void bind_tiles(Class& builder) {
 }
 
 void bind_moves(Class& builder) {
-  builder.def("histogram", &Builder::histogram, kReference, py::arg("tile").none(false),
-              py::arg("num_bins"));
+  const auto tile = py::arg("tile").none(false);
+  builder
+      .def("arg_reduce", &Builder::arg_reduce, kReference, py::arg("op"), tile,
+           py::arg("axis") = std::nullopt)
+      .def("scan", &Builder::scan, kReference, py::arg("op"), tile, py::arg("axis"),
+           py::arg("reverse") = false)
+      .def("transpose", &Builder::transpose, kReference, tile, py::arg("axes") = std::vector<int>())
+      .def("part", &Builder::part, kReference, tile, py::arg("start"), py::arg("shape"))
+      .def("flip", &Builder::flip, kReference, tile, py::arg("axis"))
+      .def("cat", &Builder::cat, kReference, py::arg("a").none(false), py::arg("b").none(false),
+           py::arg("axis") = 0)
+      .def("split", &Builder::split, kReference, tile, py::arg("axis") = 0)
+      .def("sort", &Builder::sort, kReference, tile, py::arg("axis") = -1,
+           py::arg("descending") = false)
+      .def("gather", &Builder::gather, kReference, tile, py::arg("index").none(false),
+           py::arg("axis"))
+      .def("histogram", &Builder::histogram, kReference, tile, py::arg("num_bins"));
 }
 
 void bind_matmul(Class& builder) {

@@ -98,10 +98,26 @@ class Builder {
   Value* broadcast(Operand value, std::vector<std::int64_t> shape);
   Value* reshape(Value* tile, std::vector<std::int64_t> shape);
   Value* extract(Value* tile, const std::vector<Operand>& indices);
-  /// sum, max, min. No axis: over all elements, giving a scalar.
+  /// sum, max, min; any, all, of a tile's elements as bools. No axis: over all elements, giving a scalar.
   Value* reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
 
   // Tiles whose elements are moved or combined in order (builder_moves.cpp).
+  /// argmax, argmin: the element and its index. No axis: of all elements, in row-major order.
+  Values arg_reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
+  /// cumsum, cumprod. `reverse`: from the last element to the first.
+  Value* scan(std::string_view op, Value* tile, int axis, bool reverse = false);
+  /// The result's dimension i is the tile's dimension axes[i]; none: all in reverse.
+  Value* transpose(Value* tile, std::vector<int> axes = {});
+  /// `shape` elements from `start` on.
+  Value* part(Value* tile, std::vector<std::int64_t> start, std::vector<std::int64_t> shape);
+  Value* flip(Value* tile, int axis);
+  /// One behind the other along an axis, in their common dtype.
+  Value* cat(Value* a, Value* b, int axis = 0);
+  Values split(Value* tile, int axis = 0);  ///< two halves
+  /// NaN is last in both directions; equal elements in any order.
+  Value* sort(Value* tile, int axis = -1, bool descending = false);
+  /// As `numpy.take_along_axis`; an index outside gives 0.
+  Value* gather(Value* tile, Value* index, int axis);
   /// Counts of 0 … num_bins - 1 in a tile of integers.
   Value* histogram(Value* tile, std::int64_t num_bins);
 
@@ -194,6 +210,8 @@ class Builder {
   /// What a loop hands to its next iteration, as the type with which `entry` was entered; fails
   /// where that would lose more than precision.
   Value* carry(const Operand& next, const Value& entry);
+  /// From 0; a negative axis counts from the end.
+  std::int64_t to_axis(std::string_view op, const Value* tile, int axis) const;
   DType common_dtype_of(const std::vector<Operand>& operands) const;
   void broadcast_tiles(std::vector<Index>& indices);
   std::vector<std::int64_t> common_shape_of(std::string_view op,

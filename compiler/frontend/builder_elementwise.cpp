@@ -168,14 +168,9 @@ Value* Builder::extract(Value* tile, const std::vector<Operand>& indices) {
 
 Value* Builder::reduce(std::string_view op, Value* tile, std::optional<int> axis) {
   Attributes attributes;
-  if (axis) {
-    const int rank = tile->type.rank();
-    if (*axis < -rank || *axis >= rank) {
-      fail(fmt::format("{}: axis {} of a tile of shape {}", op, *axis,
-                       shape_to_string(tile->type.shape)));
-    }
-    attributes.emplace("axis", std::int64_t{*axis < 0 ? *axis + rank : *axis});
-  }
+  if (axis) attributes.emplace("axis", to_axis(op, tile, *axis));
+  const bool is_logical = op == "any" || op == "all";
+  if (is_logical && tile->type.is_tile()) tile = cast(tile, DType::kBool);
   return emit(op, {tile}, std::move(attributes))->result();
 }
 

@@ -72,6 +72,23 @@ void refuse_fp8(const OpCall& call, DType dtype) {
   call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(dtype)));
 }
 
+DType sum_dtype(const OpCall& call, DType dtype) {
+  refuse_fp8(call, dtype);
+  if (is_float(dtype)) return dtype == DType::kF64 ? dtype : DType::kF32;
+  if (num_bytes(dtype) >= 4) return dtype;
+  const bool is_unsigned = dtype != DType::kBool && !is_signed(dtype);
+  return is_unsigned ? DType::kU32 : DType::kI32;
+}
+
+std::int64_t require_axis(const OpCall& call) {
+  const Type& tile = require_tile(call, 0);
+  const std::int64_t axis = integer_attribute(call, "axis");
+  if (axis < 0 || axis >= tile.rank()) {
+    call.fail(fmt::format("axis {} of a tile of shape {}", axis, shape_to_string(tile.shape)));
+  }
+  return axis;
+}
+
 std::int64_t integer_attribute(const OpCall& call, std::string_view name) {
   return attribute<std::int64_t>(call, name);
 }

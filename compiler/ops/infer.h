@@ -24,6 +24,10 @@ void require_index(const OpCall& call, std::size_t operand);
 /// fp8 is stored and cast, never computed with.
 void refuse_fp8(const OpCall& call, DType dtype);
 
+/// The dtype that elements are summed and multiplied in along an axis: f64 for f64, f32 for other
+/// floats, 32 bits for bool and narrow integers, else the dtype itself. UserError for fp8.
+DType sum_dtype(const OpCall& call, DType dtype);
+
 std::int64_t integer_attribute(const OpCall& call, std::string_view name);
 const std::string& text_attribute(const OpCall& call, std::string_view name);
 DType dtype_attribute(const OpCall& call, std::string_view name);
@@ -32,6 +36,8 @@ bool flag_attribute(const OpCall& call, std::string_view name);
 
 /// A static shape of rank 1 to 3 with positive extents.
 void require_tile_shape(const OpCall& call, const std::vector<std::int64_t>& shape);
+/// Attribute `axis`, a dimension of operand 0.
+std::int64_t require_axis(const OpCall& call);
 /// The text is one of `allowed`.
 void require_one_of(const OpCall& call, std::string_view attribute,
                     const std::vector<std::string_view>& allowed);

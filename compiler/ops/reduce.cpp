@@ -17,22 +17,14 @@ namespace {
 Type without_axis(const OpCall& call, DType dtype) {
   const Type& tile = require_tile(call, 0);
   if (call.attributes.find("axis") == call.attributes.end()) return Type::scalar(dtype);
-  const std::int64_t axis = integer_attribute(call, "axis");
-  if (axis < 0 || axis >= tile.rank()) {
-    call.fail(fmt::format("axis {} of a tile of shape {}", axis, shape_to_string(tile.shape)));
-  }
+  const std::int64_t axis = require_axis(call);
   std::vector<std::int64_t> shape = tile.shape;
   shape.erase(shape.begin() + axis);
   return shape.empty() ? Type::scalar(dtype) : Type::tile(dtype, shape);
 }
 
 std::vector<Type> infer_sum(const OpCall& call) {
-  const DType dtype = require_tile(call, 0).dtype;
-  refuse_fp8(call, dtype);
-  if (is_float(dtype)) return {without_axis(call, dtype == DType::kF64 ? dtype : DType::kF32)};
-  if (num_bytes(dtype) >= 4) return {without_axis(call, dtype)};
-  const bool is_unsigned = dtype != DType::kBool && !is_signed(dtype);
-  return {without_axis(call, is_unsigned ? DType::kU32 : DType::kI32)};
+  return {without_axis(call, sum_dtype(call, require_tile(call, 0).dtype))};
 }
 
 std::vector<Type> infer_extremum(const OpCall& call) {
@@ -40,6 +32,14 @@ std::vector<Type> infer_extremum(const OpCall& call) {
   refuse_fp8(call, dtype);
   if (dtype == DType::kBool) call.fail("works on numbers, got bool");
   return {without_axis(call, dtype)};
+}
+
+std::vector<Type> infer_logical(const OpCall& call) {
+  const Type& tile = require_tile(call, 0);
+  if (tile.dtype != DType::kBool) {
+    call.fail(fmt::format("takes a tile of bool, found {}", tile.to_string()));
+  }
+  return {without_axis(call, DType::kBool)};
 }
 
 std::optional<std::int64_t> axis_of(const Statement& statement) {
@@ -79,6 +79,16 @@ void emit_cpu_min(const Statement& statement, CpuEmitter& emitter) {
                  [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.minimum(a, x); });
 }
 
+void emit_cpu_any(const Statement& statement, CpuEmitter& emitter) {
+  emitter.reduce(statement, axis_of(statement), emitter.scalars().integer(0, DType::kBool),
+                 [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.bit_or(a, x); });
+}
+
+void emit_cpu_all(const Statement& statement, CpuEmitter& emitter) {
+  emitter.reduce(statement, axis_of(statement), emitter.scalars().integer(1, DType::kBool),
+                 [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.bit_and(a, x); });
+}
+
 int reduce_shared_bytes(const Statement& statement, int num_threads) {
   const Type& tile = statement.operands.at(0)->type;
   const Type& result = statement.result()->type;
@@ -93,7 +103,7 @@ int reduce_shared_bytes(const Statement& statement, int num_threads) {
 
 void emit_reduce_cuda(const Statement& statement, CudaEmitter& emitter) {
   static const std::map<std::string_view, std::string_view> functors = {
-      {"sum", "Sum"}, {"max", "Max"}, {"min", "Min"}};
+      {"sum", "Sum"}, {"max", "Max"}, {"min", "Min"}, {"any", "Any"}, {"all", "All"}};
   emitter.include("reduce.cuh");
   const Value* tile = statement.operands.at(0);
   const Value* result = statement.result();
@@ -139,6 +149,10 @@ std::vector<OpInfo> reduce_ops() {
                 infer_sum, emit_cpu_sum),
       reduce_op("max", "The largest element; NaN wins.", infer_extremum, emit_cpu_max),
       reduce_op("min", "The smallest element; NaN wins.", infer_extremum, emit_cpu_min),
+      reduce_op("any", "Whether any element of a tile of bool is true.", infer_logical,
+                emit_cpu_any),
+      reduce_op("all", "Whether all elements of a tile of bool are true.", infer_logical,
+                emit_cpu_all),
   };
 }
 

@@ -23,8 +23,12 @@ std::vector<OpInfo> make_table() {
   add({cast_op()});
   add({philox_op()});
   add({select_op()});
-  add(shape_ops());   // full, arange, broadcast, reshape, extract
-  add(reduce_ops());  // sum, max, min
+  add(shape_ops());       // full, arange, broadcast, reshape, extract
+  add(reduce_ops());      // sum, max, min, any, all
+  add(arg_reduce_ops());  // argmax, argmin
+  add(scan_ops());        // cumsum, cumprod
+  add(move_ops());        // transpose, part, flip, cat, gather
+  add({sort_op()});
   add({histogram_op()});
   add({matmul_op()});
   add(barrier_ops());  // barrier, lsa_barrier

@@ -143,6 +143,14 @@ TILEWIRE_CONSTEXPR int broadcast_source(int index) {
   return source;
 }
 
+/// Elements between neighbours along a dimension.
+template <typename Shape>
+TILEWIRE_CONSTEXPR int inner_size(int dimension) {
+  int size = 1;
+  for (int i = dimension + 1; i < Shape::kRank; ++i) size *= Shape::size(i);
+  return size;
+}
+
 /// Tiles pass through shared memory in pieces of at most this many bytes.
 inline constexpr int kMaxPieceBytes = 32 * 1024;
 
@@ -174,6 +182,11 @@ TILEWIRE_CONSTEXPR int threads_per_result(int results, int threads) {
 /// Shared bytes of a tile that passes through in pieces.
 TILEWIRE_CONSTEXPR int piece_bytes(int elements, int element_bytes) {
   return piece_elements(elements, element_bytes) * element_bytes;
+}
+
+/// Lines of `size` elements that are sorted at once, each padded to a power of two.
+TILEWIRE_CONSTEXPR int sort_lines(int lines, int size, int element_bytes) {
+  return smaller(lines, kMaxPieceBytes / element_bytes / smallest_power_of_two(size));
 }
 
 }  // namespace tilewire::device

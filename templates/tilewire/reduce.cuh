@@ -44,6 +44,23 @@ struct Min : Minimum {
   }
 };
 
+struct Any {
+  static constexpr bool kCommutes = true;
+  static TILEWIRE_DEVICE bool of(bool a, bool b) { return a || b; }
+  template <typename T>
+  static TILEWIRE_DEVICE bool neutral() {
+    return false;
+  }
+};
+struct All {
+  static constexpr bool kCommutes = true;
+  static TILEWIRE_DEVICE bool of(bool a, bool b) { return a && b; }
+  template <typename T>
+  static TILEWIRE_DEVICE bool neutral() {
+    return true;
+  }
+};
+
 /// The value of the lane whose number differs in the bit `mask`.
 template <typename T>
 TILEWIRE_DEVICE T shuffle_xor(T value, int mask) {

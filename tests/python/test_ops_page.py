@@ -44,7 +44,8 @@ SIGNS = {
 
 
 def row(*cells):
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    one_line = (" ".join(cell.split()) for cell in cells)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in one_line) + " |\n"
 
 
 def function_row(name):

@@ -47,6 +47,13 @@ SPELLINGS = {
     "sum": ("tw.sum", "reduce"),
     "max": ("tw.max", "reduce"),
     "min": ("tw.min", "reduce"),
+    "any": ("tw.any", "reduce"),
+    "all": ("tw.all", "reduce"),
+    "argmax": ("tw.argmax", "arg_reduce"),
+    "argmin": ("tw.argmin", "arg_reduce"),
+    "cumsum": ("tw.cumsum", "scan"),
+    "cumprod": ("tw.cumprod", "scan"),
+    "part": ("x[0:64]", "part"),
 }
 OPERATORS = {name for table in (BINARY, COMPARE, UNARY) for name, _ in table.values()}
 USABLE = [info for info in _tilewire.op_table() if info.stage != "lowered"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewire._tilewire import DType, Value
+from tilewire.frontend.builtins_moves import arg_reduce
 from tilewire.frontend.registry import Call, builtin
 from tilewire.frontend.values import DynamicSlice, describe
 
@@ -100,12 +101,18 @@ def sum_(call: Call, x: Any, axis: Any = None) -> Value:
 
 
 @builtin
-def max_(call: Call, x: Any, axis: Any = None) -> Value:
-    """The largest element along an axis, or of all; NaN wins."""
+def max_(call: Call, x: Any, axis: Any = None, *, return_index: Any = False) -> Any:
+    """The largest element along an axis, or of all; NaN wins. With `return_index` also its index, as
+    `argmax`."""
+    if call.static_bool(return_index, "return_index"):
+        return arg_reduce(call, "argmax", x, axis)
     return _reduce(call, "max", x, axis)
 
 
 @builtin
-def min_(call: Call, x: Any, axis: Any = None) -> Value:
-    """The smallest element along an axis, or of all; NaN wins."""
+def min_(call: Call, x: Any, axis: Any = None, *, return_index: Any = False) -> Any:
+    """The smallest element along an axis, or of all; NaN wins. With `return_index` also its index,
+    as `argmin`."""
+    if call.static_bool(return_index, "return_index"):
+        return arg_reduce(call, "argmin", x, axis)
     return _reduce(call, "min", x, axis)

@@ -94,6 +94,8 @@ class Expressions(Subscripts, Calls):
             return base.type.dtype
         if node.attr == "shape":
             return tuple(self.extent(node, base, axis) for axis in range(base.type.rank))
+        if node.attr == "T" and base.type.is_tile:
+            return self.build(node, "transpose", base)
         if node.attr in ("to", "at"):
             return Method(base, node.attr)
         self.fail(node, f"{describe(base)} has no attribute `{node.attr}`")

@@ -54,6 +54,11 @@ class Call:
             self.fail(f"{what} must be an integer known at compile time, found {describe(value)}")
         return value
 
+    def static_bool(self, value: Any, what: str) -> bool:
+        if not isinstance(value, bool):
+            self.fail(f"{what} must be True or False, known at compile time: {describe(value)}")
+        return value
+
 
 class Builtin:
     """A function of `tw`. `implementation(call, …)` builds; outside of kernels calls fail."""

@@ -77,11 +77,11 @@ class Subscripts(Visitor):
         return self.build(node, "extent", value, axis)
 
     def index_tile(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
-        """All integers: one element. `:` and None: new dimensions of extent 1."""
+        """All integers: one element. Slices: a part. None: a new dimension of extent 1."""
         if tile.type.is_scalar:
             self.fail(node, f"{describe(tile)} has no elements to index")
         if any(isinstance(item, ast.Slice) or _is_none(item) for item in items):
-            return self.add_dimensions(node, tile, items)
+            return self.part_of_tile(node, tile, items)
         values = [self.evaluate(item) for item in items]
         for item, value in zip(items, values, strict=True):
             if not is_operand(value) or not self.is_index(value):
@@ -94,23 +94,52 @@ class Subscripts(Visitor):
             )
         return self.build(node, "extract", tile, values)
 
-    def add_dimensions(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
+    def part_of_tile(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
+        start: list[int] = []
+        taken: list[int] = []
         shape: list[int] = []
         rest = list(tile.type.shape)
         for item in items:
             if _is_none(item):
                 shape.append(1)
-            elif not isinstance(item, ast.Slice) or (item.lower or item.upper or item.step):
-                self.fail(
-                    item,
-                    "a part of a tile can't be taken: slice the view before loading it (`:` and "
-                    "None keep and add dimensions)",
-                )
-            elif not rest:
-                self.fail(node, f"too many `:` for {describe(tile)}")
-            else:
-                shape.append(rest.pop(0))
-        return self.build(node, "reshape", tile, shape + rest)
+                continue
+            if not rest:
+                self.fail(node, f"too many indices for {describe(tile)}")
+            first, count = self.range_of_tile(item, rest.pop(0))
+            start.append(first)
+            taken.append(count)
+            if isinstance(item, ast.Slice):
+                shape.append(count)
+        part = self.build(node, "part", tile, start + [0] * len(rest), taken + rest)
+        return self.build(node, "reshape", part, shape + rest)
+
+    def range_of_tile(self, item: ast.expr, extent: int) -> tuple[int, int]:
+        """The first element and the number of elements that an index of a tile's dimension takes."""
+        if not isinstance(item, ast.Slice):
+            index = self.tile_bound(item)
+            if index is None or not -extent <= index < extent:
+                self.fail(item, f"index {index} of a dimension of {extent} elements")
+            return index % extent, 1
+        lower, upper, step = (
+            None if part is None else self.tile_bound(part)
+            for part in (item.lower, item.upper, item.step)
+        )
+        if step not in (None, 1):
+            self.fail(item, "a part of a tile has no step: tw.flip turns it round")
+        places = range(extent)[lower:upper]
+        if not places:
+            self.fail(item, f"this part of a dimension of {extent} elements is empty")
+        return places.start, len(places)
+
+    def tile_bound(self, node: ast.expr) -> int | None:
+        value = self.evaluate(node)
+        if value is not None and (isinstance(value, Value) or not self.is_index(value)):
+            self.fail(
+                node,
+                f"a part of a tile has bounds known at compile time, found {describe(value)}: "
+                f"slice the view before loading it",
+            )
+        return value
 
 
 def _is_none(item: ast.expr) -> bool:

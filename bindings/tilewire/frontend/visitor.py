@@ -66,6 +66,8 @@ class Visitor:
             "unary",
             "binary",
             "reduce",
+            "arg_reduce",
+            "scan",
             "begin_for",
         ):  # which one; the rest is the user's
             function, args = functools.partial(function, args[0]), args[1:]
