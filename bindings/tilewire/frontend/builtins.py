@@ -7,8 +7,8 @@ from typing import Any
 
 from tilewire._tilewire import Value, op_table
 from tilewire.frontend import builtins_control as builtins_control
-from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_matmul as builtins_matmul
+from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_numbers as builtins_numbers
 from tilewire.frontend import builtins_tiles as builtins_tiles
 from tilewire.frontend.registry import BUILTINS, Builtin, Call

@@ -113,8 +113,8 @@ def split(call: Call, x: Any, axis: Any = 0) -> tuple[Value, ...]:
 
 @builtin
 def sort(call: Call, x: Any, axis: Any = -1, descending: Any = False) -> Value:
-    """A small tile sorted along an axis. NaN is last, in both directions; equal elements come in any
-    order."""
+    """A small tile sorted along an axis. NaN is last, in both directions; equal elements come in
+    any order."""
     is_descending = call.static_bool(descending, "descending")
     return call.build("sort", _tile(call, x), _axis(call, axis), is_descending)
 

@@ -102,8 +102,8 @@ def sum_(call: Call, x: Any, axis: Any = None) -> Value:
 
 @builtin
 def max_(call: Call, x: Any, axis: Any = None, *, return_index: Any = False) -> Any:
-    """The largest element along an axis, or of all; NaN wins. With `return_index` also its index, as
-    `argmax`."""
+    """The largest element along an axis, or of all; NaN wins. With `return_index` also its index,
+    as `argmax`."""
     if call.static_bool(return_index, "return_index"):
         return arg_reduce(call, "argmax", x, axis)
     return _reduce(call, "max", x, axis)

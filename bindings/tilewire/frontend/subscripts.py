@@ -114,7 +114,7 @@ class Subscripts(Visitor):
         return self.build(node, "reshape", part, shape + rest)
 
     def range_of_tile(self, item: ast.expr, extent: int) -> tuple[int, int]:
-        """The first element and the number of elements that an index of a tile's dimension takes."""
+        """The first element that an index of a tile's dimension takes, and how many it takes."""
         if not isinstance(item, ast.Slice):
             index = self.tile_bound(item)
             if index is None or not -extent <= index < extent:

@@ -214,8 +214,8 @@ def joined(axis):
 
 @tw.kernel
 def join(
-    a: tw.Tensor["T", "H"], b: tw.Tensor["U", "I"], y: tw.Tensor["V", "J"], *, T: tw.const,
-    H: tw.const, U: tw.const, I: tw.const, V: tw.const, J: tw.const, AXIS: tw.const
+    a: tw.Tensor["T", "H"], b: tw.Tensor["U", "G"], y: tw.Tensor["V", "J"], *, T: tw.const,
+    H: tw.const, U: tw.const, G: tw.const, V: tw.const, J: tw.const, AXIS: tw.const
 ):  # fmt: skip
     tw.store(y[:, :], tw.cat(tw.load(a[:, :]), tw.load(b[:, :]), axis=AXIS))
 

@@ -9,7 +9,7 @@
 //   T        constant 4
 //   H        constant 64
 //   U        constant 4
-//   I        constant 67
+//   G        constant 67
 //   V        constant 4
 //   J        constant 131
 //   AXIS     constant 1
@@ -22,12 +22,12 @@ namespace tw = tilewire::device;
 
 constexpr int kThreads = 128;
 constexpr int H = 64;
-constexpr int I = 67;
+constexpr int G = 67;
 constexpr int J = 131;
 
 using TileF32_4x131 = tw::Tile<float, tw::Blocked<4 * J, 1, kThreads>>;
 using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * H, 4, kThreads>>;
-using TileF32_4x67 = tw::Tile<float, tw::Blocked<4 * I, 1, kThreads>>;
+using TileF32_4x67 = tw::Tile<float, tw::Blocked<4 * G, 1, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 join_kernel(float* a, float* b, float* y) {
@@ -37,6 +37,6 @@ join_kernel(float* a, float* b, float* y) {
   const TileF32_4x64 a_tile = tw::load<TileF32_4x64, 4>(a);
   const TileF32_4x67 b_tile = tw::load<TileF32_4x67, 1>(b);
   const TileF32_4x131 joined =
-      tw::cat<TileF32_4x131, 1, tw::Extents<4, H>, tw::Extents<4, I>>(a_tile, b_tile, shared);
+      tw::cat<TileF32_4x131, 1, tw::Extents<4, H>, tw::Extents<4, G>>(a_tile, b_tile, shared);
   tw::store<1>(y, joined);
 }
