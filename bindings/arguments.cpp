@@ -7,6 +7,7 @@
 #include "bindings/array_protocols.h"
 #include "bindings/window.h"
 #include "compiler/support/error.h"
+#include "runtime/nccl/window_ranges.h"
 
 namespace py = pybind11;
 
@@ -36,6 +37,10 @@ bool ArrayArgument::is_contiguous() const {
 }
 
 int ArrayArgument::alignment() const { return alignment_of(data); }
+
+bool ArrayArgument::is_local_only() const {
+  return device.kind == DeviceKind::kCuda && !is_in_window(reinterpret_cast<std::uintptr_t>(data));
+}
 
 std::optional<ArrayDevice> device_from_dlpack(dlpack::Device device) {
   switch (device.type) {

@@ -44,6 +44,8 @@ struct ArrayArgument {
   bool is_contiguous() const;
   /// `alignment_of` the address.
   int alignment() const;
+  /// In GPU memory that is in no window.
+  bool is_local_only() const;
 };
 
 /// The largest power of two, up to 16, that divides an address; of null: 16.

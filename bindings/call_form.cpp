@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/support/error.h"
+#include "runtime/nccl/window_ranges.h"
 
 namespace py = pybind11;
 
@@ -64,6 +65,7 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
     plan.exact = facts.has_value();
     plan.contiguous = i < known.contiguous.size() && known.contiguous[i];
     plan.alignment = i < known.alignment.size() ? known.alignment[i] : num_bytes(plan.dtype);
+    plan.local_only = i < known.local_only.size() && known.local_only[i];
     for (std::size_t d = 0; d < parameter.shape.size(); ++d) {
       const auto& names = artifact.dimensions;
       const auto found = std::find(names.begin(), names.end(), parameter.shape[d].name);
@@ -153,9 +155,13 @@ bool CallForm::tensor_fits(const ParameterPlan& plan, const CallArguments::One& 
     expected *= extent;
   }
   const bool contiguous = without_gaps || is_empty;
-  const int alignment = alignment_of(static_cast<std::byte*>(tensor.data) + tensor.byte_offset);
-  if (plan.exact ? contiguous != plan.contiguous || alignment != plan.alignment
-                 : contiguous < plan.contiguous || alignment < plan.alignment) {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  const int alignment = alignment_of(reinterpret_cast<const void*>(address));
+  const bool local_only = !is_in_window(address);
+  if (plan.exact ? contiguous != plan.contiguous || alignment != plan.alignment ||
+                       local_only != plan.local_only
+                 : contiguous < plan.contiguous || alignment < plan.alignment ||
+                       local_only < plan.local_only) {
     return false;
   }
   return !plan.written || (!argument.read_only && (contiguous || !repeats));

@@ -61,9 +61,10 @@ class CallForm {
     dlpack::DataType code;  ///< of `dtype`
     int rank;
     bool written;
-    bool exact;  ///< contiguous and alignment must be these, else at least these
+    bool exact;  ///< the facts must be these, else at least these
     bool contiguous;
     int alignment;
+    bool local_only;
     std::int64_t extents[kMaxRank];  ///< kDynamic: the run-time dimension in `dimensions`
     int dimensions[kMaxRank];
   };

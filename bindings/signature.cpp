@@ -244,6 +244,7 @@ LocalFacts facts_of(std::span<const Argument> arguments) {
     const bool is_window = argument.kind == Argument::Kind::kWindow;
     facts.contiguous.push_back(is_array && argument.array.is_contiguous());
     facts.alignment.push_back(is_window ? 16 : is_array ? argument.array.alignment() : 0);
+    facts.local_only.push_back(is_array && !is_window && argument.array.is_local_only());
   }
   return facts;
 }
@@ -255,6 +256,9 @@ bool satisfies(const LocalFacts& facts, const LocalFacts& assumed) {
   for (std::size_t i = 0; i < assumed.alignment.size(); ++i) {
     const bool is_scalar = facts.alignment.at(i) == 0;
     if (!is_scalar && facts.alignment[i] < assumed.alignment[i]) return false;
+  }
+  for (std::size_t i = 0; i < assumed.local_only.size(); ++i) {
+    if (assumed.local_only[i] && !facts.local_only.at(i)) return false;
   }
   return true;
 }

@@ -78,18 +78,22 @@ void bind_facts(py::module_& module) {
   py::class_<LocalFacts>(
       module, "LocalFacts",
       "What is known about a launch's arguments on this rank only: per parameter, whether it is "
-      "contiguous and row-major, and how its address is aligned (1, 2, 4, 8 or 16 bytes).")
+      "contiguous and row-major, how its address is aligned (1, 2, 4, 8 or 16 bytes), and whether "
+      "it is GPU memory in no window, which no peer reaches.")
       .def(py::init<>())
-      .def(py::init([](std::vector<bool> contiguous, std::vector<int> alignment) {
-             return LocalFacts{std::move(contiguous), std::move(alignment)};
+      .def(py::init([](std::vector<bool> contiguous, std::vector<int> alignment,
+                       std::vector<bool> local_only) {
+             return LocalFacts{std::move(contiguous), std::move(alignment), std::move(local_only)};
            }),
-           py::arg("contiguous"), py::arg("alignment"))
+           py::arg("contiguous"), py::arg("alignment"), py::arg("local_only"))
       .def_readonly("contiguous", &LocalFacts::contiguous)
       .def_readonly("alignment", &LocalFacts::alignment)
+      .def_readonly("local_only", &LocalFacts::local_only)
       .def("__eq__", [](const LocalFacts& a, const LocalFacts& b) { return a == b; })
       .def("__hash__", [](const LocalFacts& self) {
         return py::hash(py::make_tuple(py::tuple(py::cast(self.contiguous)),
-                                       py::tuple(py::cast(self.alignment))));
+                                       py::tuple(py::cast(self.alignment)),
+                                       py::tuple(py::cast(self.local_only))));
       });
 }
 

@@ -155,13 +155,16 @@ void Parser::facts() {
     if (const bool* flag = std::get_if<bool>(&value); flag && name == "contiguous") {
       program_.facts.contiguous.resize(index + 1);
       program_.facts.contiguous[index] = *flag;
+    } else if (flag && name == "local_only") {
+      program_.facts.local_only.resize(index + 1);
+      program_.facts.local_only[index] = *flag;
     } else if (const auto* bytes = std::get_if<std::int64_t>(&value);
                bytes && name == "alignment" && *bytes > 0 && *bytes <= (1 << 20)) {
       program_.facts.alignment.resize(index + 1, 1);
       program_.facts.alignment[index] = static_cast<int>(*bytes);
     } else {
       fail_at(start, fmt::format("`{} = {}` is no fact about a parameter; those are "
-                                 "`contiguous = true` and `alignment = 16`",
+                                 "`contiguous = true`, `alignment = 16` and `local_only = true`",
                                  name, to_string(value)));
     }
   }
@@ -171,6 +174,7 @@ void Parser::finish_declarations() {
   const std::size_t num_parameters = program_.parameters.size();
   if (!program_.facts.contiguous.empty()) program_.facts.contiguous.resize(num_parameters);
   if (!program_.facts.alignment.empty()) program_.facts.alignment.resize(num_parameters, 1);
+  if (!program_.facts.local_only.empty()) program_.facts.local_only.resize(num_parameters);
   for (const Parameter& parameter : program_.parameters) {
     program_.body.arguments.push_back(parameter.value);
   }

@@ -83,6 +83,9 @@ class Printer {
     if (index < program_.facts.alignment.size()) {
       facts["alignment"] = std::int64_t{program_.facts.alignment[index]};
     }
+    if (index < program_.facts.local_only.size()) {
+      facts["local_only"] = static_cast<bool>(program_.facts.local_only[index]);
+    }
     line(1, text + attributes_text(facts));
   }
 

@@ -98,6 +98,8 @@ struct LocalFacts {
   std::vector<bool> contiguous;
   /// Parameter index → the address is a multiple of this many bytes (16 at most is used).
   std::vector<int> alignment;
+  /// Parameter index → a tensor whose memory is in no window: no peer can see what is stored there.
+  std::vector<bool> local_only;
   bool operator==(const LocalFacts&) const = default;
 };
 

@@ -151,6 +151,7 @@ Artifact artifact_from(const Json& json) {
   artifact.dimensions = json.at("dimensions").get<std::vector<std::string>>();
   artifact.facts.contiguous = json.at("contiguous").get<std::vector<bool>>();
   artifact.facts.alignment = list_from<int>(json.at("alignment"), int_from);
+  artifact.facts.local_only = json.at("local_only").get<std::vector<bool>>();
   artifact.arguments = list_from<ArgumentSlot>(json.at("arguments"), slot_from);
   artifact.wait_sites = list_from<WaitSite>(json.at("wait_sites"), site_from);
   artifact.launch = launch_from(json.at("launch"));
@@ -172,6 +173,7 @@ std::string to_json(const Artifact& artifact) {
                      {"dimensions", artifact.dimensions},
                      {"contiguous", artifact.facts.contiguous},
                      {"alignment", artifact.facts.alignment},
+                     {"local_only", artifact.facts.local_only},
                      {"arguments", to_list(artifact.arguments)},
                      {"wait_sites", to_list(artifact.wait_sites)},
                      {"launch", to_value(artifact.launch)},

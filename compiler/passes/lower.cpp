@@ -40,6 +40,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   check_is_lowered(program);
   program = canonicalise(std::move(program));
   done("canonicalise", program);
+  program = elide_releases(std::move(program));
+  done("elide_releases", program);
   program = infer_layouts(std::move(program), target);
   done("infer_layouts", program);
   return program;

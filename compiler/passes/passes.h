@@ -20,6 +20,11 @@ Program legalise_communication(Program program, const Target& target);
 /// `tile_load` and `tile_store`, with masks only where being inside isn't proven.
 Program lower_views(Program program);
 
+/// Drops the release half of barriers that have nothing to release: this instance stored nothing
+/// that a peer could see since it began or since its last release. Work of earlier launches was
+/// performed when they ended, and loads before the barrier are over when the CTA has met.
+Program elide_releases(Program program);
+
 /// Chooses threads per CTA and every tile's layout.
 Program infer_layouts(Program program, const Target& target);
 

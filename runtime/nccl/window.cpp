@@ -5,11 +5,21 @@
 #include <utility>
 
 #include "compiler/support/error.h"
+#include "runtime/nccl/window_ranges.h"
 
 namespace tilewire {
 
 Window::Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles)
-    : num_bytes_(num_bytes), place_(place), handles_(std::move(handles)) {}
+    : num_bytes_(num_bytes), place_(place), handles_(std::move(handles)) {
+  add_window_range(place_.flat_base, flat_bytes());
+}
+
+Window::~Window() { forget_range(); }
+
+void Window::forget_range() noexcept {
+  if (!released_) remove_window_range(place_.flat_base, flat_bytes());
+  released_ = true;
+}
 
 bool Window::is_reachable(int rank) const {
   return rank >= place_.first_rank && rank < place_.first_rank + place_.lsa_size;
@@ -17,13 +27,13 @@ bool Window::is_reachable(int rank) const {
 
 void Window::release() {
   if (released_) return;
-  released_ = true;
+  forget_range();
   free_memory();
 }
 
 void Window::abandon() noexcept {
   if (released_) return;
-  released_ = true;
+  forget_range();
   leak_memory();
 }
 

@@ -29,7 +29,7 @@ class Window {
   };
 
   Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles);
-  virtual ~Window() = default;
+  virtual ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -53,6 +53,12 @@ class Window {
   virtual void leak_memory() noexcept {}
 
  private:
+  /// From the first LSA rank's copy to the end of the last one's.
+  std::size_t flat_bytes() const {
+    return static_cast<std::size_t>(place_.lsa_size - 1) * place_.stride + num_bytes_;
+  }
+  void forget_range() noexcept;
+
   std::size_t num_bytes_;
   Place place_;
   std::vector<device::WindowHandle> handles_;

@@ -45,8 +45,8 @@ static __device__ __noinline__ void wait_for_phase(uint32_t* word, uint32_t phas
   }
 }
 
-/// One instance's end of the barrier. The phase is read when it is made and stored when it goes
-/// out of scope. `kThreads` threads take part; none of the functions synchronises them:
+/// One instance's end of the barrier. The phase is read when it is made and stored at each `sync`.
+/// `kThreads` threads take part; none of the functions synchronises them:
 /// what other threads wrote is released only after a __syncthreads before `sync`, and may be
 /// relied on only after one behind it.
 template <int kRanks, int kThreads>
@@ -61,14 +61,12 @@ class LsaBarrier {
     phase_ = *phase_word();
     to_ = inbox(peer(threadIdx.x)) + comm_.lsaRank;
   }
-  TILEWIRE_DEVICE ~LsaBarrier() {
-    if (threadIdx.x == 0) *phase_word() = phase_;
-  }
   LsaBarrier(const LsaBarrier&) = delete;
   LsaBarrier& operator=(const LsaBarrier&) = delete;
 
   /// Tells every peer that this instance is here, then waits for all of them. `site` numbers the
-  /// line of the program in hang reports.
+  /// line of the program in hang reports. Without a release, loads before it must still be over:
+  /// a __syncthreads behind them sees to that.
   template <Order kOrder = Order::kAcqRel>
   TILEWIRE_DEVICE void sync(uint32_t site) {
     constexpr bool kReleases = kOrder == Order::kRelease || kOrder == Order::kAcqRel;
@@ -81,6 +79,7 @@ class LsaBarrier {
     for (int i = threadIdx.x + kThreads; i < kRanks - 1; i += kThreads) {
       store_phase(inbox(peer(i)) + comm_.lsaRank, phase_);
     }
+    if (threadIdx.x == 0) *phase_word() = phase_;  // for the next launch, while peers are on the way
     for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
   }
 

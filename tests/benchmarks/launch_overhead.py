@@ -74,7 +74,9 @@ def artifact():
         "y": tensor(None, COLUMNS),
     }
     program = six_arguments.program(kernels.GPU, six_arguments.specialise(described))
-    facts = LocalFacts([True] * 4 + [False] * 2, [16] * 4 + [0] * 2)
+    facts = LocalFacts(
+        [True] * 4 + [False] * 2, [16] * 4 + [0] * 2, [False, True, True, True, False, False]
+    )
     program.set_facts(facts)
     return describe(program, tw.Target(kernels.GPU)), facts
 

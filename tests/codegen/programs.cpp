@@ -11,9 +11,14 @@ namespace {
 
 using Operands = std::vector<Operand>;
 
-void assume_contiguous(Program& program) {
+/// What a launch finds out about ordinary tensors.
+void assume_ordinary(Program& program) {
   program.facts.contiguous.assign(program.parameters.size(), true);
   program.facts.alignment.assign(program.parameters.size(), 16);
+  program.facts.local_only.clear();
+  for (const Parameter& parameter : program.parameters) {
+    program.facts.local_only.push_back(parameter.kind == Parameter::Kind::kTensor);
+  }
 }
 
 /// The first example of the design.
@@ -51,7 +56,7 @@ Program allreduce_rmsnorm(const Target& target) {
   b.set_location(12, 5);
   b.barrier();
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 
@@ -70,7 +75,7 @@ Program masked(const Target& target) {
   Value* positive = b.binary("gt", block, 0.0);
   b.store(b.slice(y, {Index::ds(start, 1000)}), result, positive);
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 
@@ -124,7 +129,7 @@ Program branches(const Target& target) {
       },
       [&]() -> Operands { return {}; });
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 
@@ -155,7 +160,7 @@ Program loop(const Target& target) {
   b.set_location(11, 5);
   b.store(b.slice(total_of, {Index::at(std::int64_t{0})}), results[1]);
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 
@@ -181,7 +186,7 @@ Program softmax(const Target& target) {
   b.set_location(7, 5);
   b.store(b.slice(peak_of, {Index::at(id)}), b.extract(peaks, {std::int64_t{0}, std::int64_t{0}}));
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 

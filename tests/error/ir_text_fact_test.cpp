@@ -12,8 +12,8 @@ TEST_CASE("error: IR text, fact") {
 }
 )";
   CHECK(message_of<UserError>([&] { parse_program(text); }) ==
-        "<ir text>:2: `alignment = 0` is no fact about a parameter; those are `contiguous = true` "
-        "and `alignment = 16`");
+        "<ir text>:2: `alignment = 0` is no fact about a parameter; those are `contiguous = true`, "
+        "`alignment = 16` and `local_only = true`");
 }
 
 }  // namespace tilewire

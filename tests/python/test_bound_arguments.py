@@ -51,8 +51,8 @@ def test_facts():
     facts = facts_of([read_argument(each, "x") for each in arguments])
     assert facts.contiguous == [True, True, True, False, False]
     assert facts.alignment == [16, 4, 8, 16, 0]
-    assert facts == LocalFacts(facts.contiguous, facts.alignment)
-    assert hash(facts) == hash(LocalFacts(facts.contiguous, facts.alignment))
+    assert facts == LocalFacts(facts.contiguous, facts.alignment, facts.local_only)
+    assert hash(facts) == hash(LocalFacts(facts.contiguous, facts.alignment, facts.local_only))
     assert facts != LocalFacts()
 
 

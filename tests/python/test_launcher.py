@@ -62,7 +62,9 @@ def test_values_reach_the_kernel():
 
 
 def test_strides_reach_the_kernel():
-    facts = LocalFacts([True, True, False, False, False], [16, 16, 16, 0, 0])
+    facts = LocalFacts(
+        [True, True, False, False, False], [16, 16, 16, 0, 0], [False, True, True, False, False]
+    )
     launcher, target, fallback = make(facts=facts)
     arguments = kernels.gpu_arguments()
     arguments[2] = dlpack.ExchangeTensor(0x20000, shape=(4, 8), strides=(24, 2))
@@ -196,7 +198,9 @@ def test_facts_that_a_form_was_chosen_for():
     assert (general.num_launches, len(fallback.calls)) == (1, 0)
     # The same code, chosen for arguments of which nothing was known: others get code of their own.
     launcher = Launcher(fallback, kernels.PARAMETERS, grid=1)
-    weak = LocalFacts([True, False, True, False, False], [16, 4, 16, 0, 0])
+    weak = LocalFacts(
+        [True, False, True, False, False], [16, 4, 16, 0, 0], [False, True, True, False, False]
+    )
     target = RecordingTarget(kernels.artifact_of(facts=None), communicator=kernels.COMMUNICATOR)
     launcher.add(target, {"H": 8, "MODE": 1}, weak)
     arguments = kernels.gpu_arguments()

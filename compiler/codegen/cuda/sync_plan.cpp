@@ -19,6 +19,12 @@ Effect effect_of(const Statement& statement) {
   return statement.kind == StatementKind::kOp ? statement.op->effect : Effect::kPure;
 }
 
+/// Whether what other threads stored before must be done before.
+bool releases(const Statement& statement) {
+  if (!statement.has("order")) return true;
+  return statement.text("order") == "acq_rel" || statement.text("order") == "release";
+}
+
 /// An access, as far as it says which thread touches which element. Equal: the same thread.
 struct Mapping {
   const Statement* alone = nullptr;  ///< set where no other access maps alike
@@ -196,7 +202,9 @@ class Planner {
         return;
       }
       case Effect::kSynchronises:
-        if (!state.reads.empty() || !state.writes.empty()) meet_before(statement, state);
+        if (!state.reads.empty() || (!state.writes.empty() && releases(statement))) {
+          meet_before(statement, state);
+        }
         state.is_acquired = true;
         return;
     }

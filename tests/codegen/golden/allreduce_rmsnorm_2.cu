@@ -41,7 +41,7 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
 
   // 1. allreduce_rmsnorm.py:5: barrier(team=world)
-  barrier.sync<tw::Order::kAcqRel>(0);
+  barrier.sync<tw::Order::kAcquire>(0);
 
   // 2. allreduce_rmsnorm.py:6: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
@@ -70,6 +70,5 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   }
 
   // 6. allreduce_rmsnorm.py:12: barrier(team=world)
-  __syncthreads();
-  barrier.sync<tw::Order::kAcqRel>(1);
+  barrier.sync<tw::Order::kAcquire>(1);
 }

@@ -1,0 +1,98 @@
+#include <map>
+#include <unordered_set>
+
+#include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
+
+namespace tilewire {
+namespace {
+
+/// What a barrier without its release is called.
+constexpr const char* without_release(std::string_view order) {
+  return order == "acq_rel" ? "acquire" : "relaxed";
+}
+
+bool releases(const Statement& statement) {
+  return statement.is("lsa_barrier") &&
+         (statement.text("order") == "acq_rel" || statement.text("order") == "release");
+}
+
+/// Follows each path through the program and asks at each barrier whether this instance may have
+/// done anything since its last release that a release would have to cover.
+class UnreleasedWork {
+ public:
+  explicit UnreleasedWork(const Program& program) {
+    for (std::size_t i = 0; i < program.facts.local_only.size(); ++i) {
+      if (program.facts.local_only[i]) local_only_.insert(program.parameters[i].value);
+    }
+    flow(program.body, false);
+  }
+
+  bool is_before(const Statement& barrier) const { return is_before_.at(&barrier); }
+
+ private:
+  /// `pending` at the region's start → at its end.
+  bool flow(const Region& region, bool pending) {
+    for (const auto& statement : region.statements) pending = step(*statement, pending);
+    return pending;
+  }
+
+  bool step(const Statement& statement, bool pending) {
+    switch (statement.kind) {
+      case StatementKind::kOp:
+        return step_op(statement, pending);
+      case StatementKind::kFor:
+        // What one iteration leaves pending, the next one finds: twice through is a fixed point.
+        for (int i = 0; i < 2; ++i) pending |= flow(statement.regions.at(0), pending);
+        return pending;
+      case StatementKind::kIf: {
+        const bool after_then = flow(statement.regions.at(0), pending);
+        return flow(statement.regions.at(1), pending) || after_then;
+      }
+      case StatementKind::kYield:
+      case StatementKind::kReturn:
+        return pending;
+    }
+    return true;
+  }
+
+  bool step_op(const Statement& op, bool pending) {
+    if (releases(op)) {
+      is_before_[&op] |= pending;
+      return false;
+    }
+    const bool only_looks = op.op->effect == Effect::kPure || op.op->effect == Effect::kReads;
+    return pending || !(only_looks || is_local_store(op));
+  }
+
+  /// A plain store that no peer can see. Anything else that isn't a read may also have acquired
+  /// what other instances wrote, which a release passes on.
+  bool is_local_store(const Statement& op) const {
+    if (!op.is("tile_store")) return false;
+    const Statement* address = op.operands.at(0)->definition;
+    return address != nullptr && address->is("address") &&
+           local_only_.contains(address->operands.at(0));
+  }
+
+  std::unordered_set<const Value*> local_only_;
+  std::map<const Statement*, bool> is_before_;
+};
+
+void weaken(Region& region, const UnreleasedWork& unreleased) {
+  for (auto& statement : region.statements) {
+    if (releases(*statement) && !unreleased.is_before(*statement)) {
+      statement->attributes["order"] = std::string(without_release(statement->text("order")));
+    }
+    for (Region& inner : statement->regions) weaken(inner, unreleased);
+  }
+}
+
+}  // namespace
+
+Program elide_releases(Program program) {
+  const UnreleasedWork unreleased(program);
+  weaken(program.body, unreleased);
+  return program;
+}
+
+}  // namespace tilewire
