@@ -1,19 +1,17 @@
-"""Every op case as CUDA: goldens of the text (TILEWIRE_REFRESH_GOLDENS=1 writes them), and NVRTC.
+"""Every op case as CUDA: goldens of the text (TILEWIRE_REFRESH_GOLDENS=1 writes them), and NVRTC."""
 
-The first dtype of a case compiles for each architecture, each other one for one of them in turn.
-"""
-
+import concurrent.futures
+import multiprocessing
 import os
 from pathlib import Path
 
 import pytest
 from op_cases import CASES
-from op_cases.run import emit
+from op_cases.run import compile_everywhere, emit
 from tilewire import _tilewire
 
 GOLDENS = Path(__file__).parents[1] / "codegen/golden/ops"
 REFRESH = bool(os.environ.get("TILEWIRE_REFRESH_GOLDENS"))
-ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a", "sm_120")
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -39,11 +37,23 @@ def missing_nvrtc():
     return reports["NVRTC"]
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_compiles_for_every_architecture(case):
+def compile_by_name(name):
+    compile_everywhere(CASES[name])
+
+
+@pytest.fixture(scope="module")
+def compiles(request):
+    """Case → its compiles, by a process per core: NVRTC compiles one kernel at a time in each."""
+    names = [
+        e.callspec.params["name"] for e in request.session.items if "compiles" in e.fixturenames
+    ]
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        yield {name: pool.submit(compile_by_name, name) for name in names}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiles_for_every_architecture(name, compiles):
     if missing_nvrtc():
         pytest.skip(f"NVRTC: {missing_nvrtc()}")
-    for architecture in ARCHITECTURES:
-        assert emit(case, case.dtypes[0], architecture, "cubin")
-    for number, dtype in enumerate(case.dtypes[1:], 1):
-        assert emit(case, dtype, ARCHITECTURES[number % len(ARCHITECTURES)], "cubin")
+    compiles[name].result()

@@ -5,7 +5,7 @@ import philox
 import tilewire as tw
 from tilewire.types import to_numpy_dtype
 
-from op_cases.case import FLOATS, INTEGERS, UNSIGNED, op_case
+from op_cases.case import INTEGERS, UNSIGNED, op_case
 from op_cases.templates import binary, unary
 
 

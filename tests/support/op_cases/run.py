@@ -149,3 +149,14 @@ def emit(case: Case, dtype: tw.DType, architecture: str, stage: str) -> bytes:
     world = f":world={case.world}" if case.world > 1 else ""
     target = f"{architecture}{world}"
     return _tilewire.emit_stage(program_of(case, dtype, target), tw.Target(target), stage)
+
+
+ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a", "sm_120")
+
+
+def compile_everywhere(case: Case) -> None:
+    """Through NVRTC: the first dtype for each architecture, each other one for one in turn."""
+    for architecture in ARCHITECTURES:
+        assert emit(case, case.dtypes[0], architecture, "cubin")
+    for number, dtype in enumerate(case.dtypes[1:], 1):
+        assert emit(case, dtype, ARCHITECTURES[number % len(ARCHITECTURES)], "cubin")
