@@ -2,6 +2,7 @@
 
 import numpy as np
 import tilewire as tw
+
 from op_cases.case import ALL, INTEGERS, NUMBERS, op_case
 from op_cases.tiles import result_of
 
