@@ -17,10 +17,12 @@
 #define TILEWIRE_DEVICE __device__ __forceinline__
 #define TILEWIRE_CONSTEXPR __host__ __device__ __forceinline__ constexpr
 #define TILEWIRE_UNROLL _Pragma("unroll")
+#define TILEWIRE_ROLLED _Pragma("unroll 1")
 #else
 #define TILEWIRE_DEVICE inline
 #define TILEWIRE_CONSTEXPR constexpr
 #define TILEWIRE_UNROLL
+#define TILEWIRE_ROLLED
 #endif
 
 namespace tilewire::device {

@@ -23,28 +23,34 @@ struct Walk {
   }
 };
 
+/// What `take` may rely on.
+enum class Taken { kAll, kSome };
+
 /// Fills the registers of `result` for which `source(slot, element)` is the number of an element of
-/// the tile; it may be any other number where there is none.
-template <bool kIsSharedInUse, typename ResultTile, typename TileType, typename Source>
+/// the tile: all of them, or some, where it is any other number for the others.
+template <Taken kTaken, bool kIsSharedInUse, typename ResultTile, typename TileType,
+          typename Source>
 TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared,
                           const Source& source) {
   using T = typename Operand<TileType>::Element;
   using L = typename Operand<TileType>::Layout;
   using K = typename ResultTile::Layout;
   constexpr int kPiece = piece_elements(L::kElements, sizeof(T));
+  constexpr bool kIsAllHere = kTaken == Taken::kAll && kPiece == L::kElements;
   T* piece = static_cast<T*>(shared);
-  TILEWIRE_UNROLL
+  TILEWIRE_ROLLED
   for (int start = 0; start < L::kElements; start += kPiece) {
     if (kIsSharedInUse || start > 0) __syncthreads();
     put_piece<kPiece>(tile, start, piece);
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
-      if (!K::holds(threadIdx.x, i)) continue;
+      // A choice, no branch: element 0 is always there to be read.
       const int index = source(i, K::element(threadIdx.x, i)) - start;
-      if (index >= 0 && index < smaller(kPiece, L::kElements - start)) {
-        result.set(i, piece[index]);
-      }
+      const bool is_here =
+          kIsAllHere || (index >= 0 && index < smaller(kPiece, L::kElements - start));
+      const T found = piece[is_here && K::holds(threadIdx.x, i) ? index : 0];
+      result.set(i, is_here ? found : result.get(i));
     }
   }
 }
@@ -52,7 +58,8 @@ TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared
 template <typename ResultTile, typename W, typename TileType>
 TILEWIRE_DEVICE ResultTile walk(const TileType& tile, void* shared) {
   ResultTile result;
-  take<false>(result, tile, shared, [](int, int element) { return W::source(element); });
+  take<Taken::kAll, false>(result, tile, shared,
+                           [](int, int element) { return W::source(element); });
   return result;
 }
 
@@ -63,11 +70,11 @@ TILEWIRE_DEVICE ResultTile cat(const TileA& a, const TileB& b, void* shared) {
   constexpr int kOfA = A::size(kAxis) * kInner;
   constexpr int kOfB = B::size(kAxis) * kInner;
   ResultTile result;
-  take<false>(result, a, shared, [](int, int element) {
+  take<Taken::kSome, false>(result, a, shared, [](int, int element) {
     const int within = element % (kOfA + kOfB);
     return within < kOfA ? element / (kOfA + kOfB) * kOfA + within : -1;
   });
-  take<true>(result, b, shared, [](int, int element) {
+  take<Taken::kSome, true>(result, b, shared, [](int, int element) {
     const int within = element % (kOfA + kOfB) - kOfA;
     return within >= 0 ? element / (kOfA + kOfB) * kOfB + within : -1;
   });
@@ -99,7 +106,7 @@ TILEWIRE_DEVICE ResultTile gather_within(const TileType& tile, const IndexTile& 
   }
   ResultTile result;
   result.fill(typename ResultTile::Element{});
-  take<!kIsAligned>(result, tile, shared, [&](int slot, int element) {
+  take<Taken::kSome, !kIsAligned>(result, tile, shared, [&](int slot, int element) {
     // Negative numbers are large as unsigned ones.
     const uint64_t at = static_cast<uint64_t>(static_cast<int64_t>(own.get(slot)));
     const int outer = element / (kCount * kInner);
