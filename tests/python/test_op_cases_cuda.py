@@ -1,4 +1,4 @@
-"""Every op case as CUDA: goldens of the text (TILEWIRE_REFRESH_GOLDENS=1 writes them), and NVRTC."""
+"""Every op case as CUDA: golden texts (TILEWIRE_REFRESH_GOLDENS=1 writes them), and NVRTC."""
 
 import concurrent.futures
 import multiprocessing

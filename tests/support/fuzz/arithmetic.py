@@ -9,6 +9,7 @@ import numpy as np
 import tilewire as tw
 from op_cases.case import FP8
 from op_cases.compare import EPSILON
+from tilewire.types import to_numpy_dtype
 
 from fuzz.bounded import FUNCTION_ULPS, UNKNOWN, Bounded, cast, common_dtype, finish, monotone
 
@@ -20,6 +21,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log2": np.log2,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sin": np.sin,
+    "cos": np.cos,
     "tanh": np.tanh,
     "erf": _erf,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -30,13 +33,18 @@ def function(name: str, x: Bounded) -> Bounded:
     """A function of floats; near the zero of a logarithm its error is absolute."""
     x = cast(x, tw.f32) if x.dtype in FP8 or x.dtype not in EPSILON else x
     made = monotone(x, FUNCTIONS[name], x.dtype, FUNCTION_ULPS)
+    if name in ("sin", "cos"):  # not monotone, and no steeper than 1
+        made = finish(made.value, x.error, x.dtype, FUNCTION_ULPS)
     return Bounded(made.dtype, made.value, made.error + FUNCTION_ULPS * EPSILON[x.dtype])
 
 
-def floor_or_ceil(name: str, x: Bounded) -> Bounded:
+ROUNDINGS = {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
+
+
+def rounding(name: str, x: Bounded) -> Bounded:
     x = cast(x, tw.f32) if x.dtype in FP8 or x.dtype not in EPSILON else x
     with np.errstate(all="ignore"):
-        do = np.floor if name == "floor" else np.ceil
+        do = ROUNDINGS[name]
         value = do(x.value)
         spread = np.maximum(do(x.value + x.error) - value, value - do(x.value - x.error))
     error = np.where(np.isfinite(x.error), spread, UNKNOWN)
@@ -53,6 +61,46 @@ def absolute(x: Bounded) -> Bounded:
         return Bounded(x.dtype, np.abs(x.value), x.error)
 
 
+def fma(a: Bounded, b: Bounded, c: Bounded) -> Bounded:
+    """In the dtype where all three meet; its bound is that of the two operations."""
+    dtype = common_dtype(common_dtype(a.dtype, b.dtype), c.dtype)
+    return binary("add", binary("mul", cast(a, dtype), cast(b, dtype)), cast(c, dtype))
+
+
+def bitcast(x: Bounded, dtype: tw.DType) -> Bounded:
+    """Known where the bits are."""
+    bits = x.value.astype(to_numpy_dtype(x.dtype)).view(to_numpy_dtype(dtype))
+    known = (x.error == 0) & (np.isfinite(bits) if dtype in EPSILON else True)
+    wide = bits.astype(np.float64) if dtype in EPSILON else bits
+    return Bounded(dtype, np.where(known, wide, 1), np.where(known, 0, UNKNOWN))
+
+
+def count_bits(name: str, x: Bounded) -> Bounded:
+    """`popcount` or `clz`, in the operand's dtype."""
+    width = 8 * x.value.itemsize
+    bits = x.value.view(f"u{x.value.itemsize}")
+    ones = np.stack([(bits >> bits.dtype.type(i)) & bits.dtype.type(1) for i in range(width)])
+    if name == "popcount":
+        count = ones.sum(axis=0)
+    else:
+        count = np.where(ones.any(axis=0), np.argmax(ones[::-1], axis=0), width)
+    return Bounded(x.dtype, np.asarray(count).astype(x.value.dtype), x.error)
+
+
+def shift(op: str, a: Bounded, b: Bounded) -> Bounded:
+    """An amount out of range shifts everything out."""
+    a, b = meet(a, b)
+    width = 8 * a.value.itemsize
+    inside = (b.value >= 0) & (b.value < width)
+    amount = np.where(inside, b.value, 0).astype(a.value.dtype)
+    if op == "shift_left":
+        value, outside = np.left_shift(a.value, amount), np.zeros_like(a.value)
+    else:
+        value = np.right_shift(a.value, amount)
+        outside = np.where(a.value < 0, -1, 0).astype(a.value.dtype)
+    return Bounded(a.dtype, np.where(inside, value, outside), a.error + b.error)
+
+
 def invert(x: Bounded) -> Bounded:
     return Bounded(x.dtype, ~x.value, x.error)
 
@@ -65,6 +113,8 @@ def meet(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
 def binary(op: str, a: Bounded, b: Bounded) -> Bounded:
     """`op` by its name in the table, with the operands widened to where they meet."""
     a, b = meet(a, b)
+    if op in ("shift_left", "shift_right"):
+        return shift(op, a, b)
     if op in ("and", "or", "xor"):
         do = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[op]
         return Bounded(a.dtype, do(a.value, b.value), a.error + b.error)

@@ -15,7 +15,7 @@ from fuzz.nodes import Node, literal
 
 MAX_ELEMENTS = 600
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%"}
-SIGNS |= {"and": "&", "or": "|", "xor": "^"}
+SIGNS |= {"shift_left": "<<", "shift_right": ">>", "and": "&", "or": "|", "xor": "^"}
 SIGNS |= {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 Shape = tuple[int, ...]
 Production = Callable[["Expressions", Shape, int], Node]
@@ -41,6 +41,8 @@ class Expressions:
         self.productions = productions
         self.extents = extents
         self.scope: list[Node] = []
+        self.load: Callable[[Shape], Node | None] = lambda shape: None
+        """A load that gives this shape, or None: where no variable does."""
 
     def tile(self, shape: Shape, kind: str, depth: int) -> Node:
         """A node of exactly this shape; `kind`: float, integer, bool or number."""
@@ -62,7 +64,8 @@ class Expressions:
         if others and shape and self.random.random() < 0.7:
             return self.converted(self.reshaped(self.random.choice(others), shape), kind)
         if shape:
-            return self.filled(shape, kind)
+            loaded = self.load(shape) if self.random.random() < 0.8 else None
+            return self.converted(loaded, kind) if loaded else self.filled(shape, kind)
         return self.converted(self.random.choice(fitting), kind)
 
     def filled(self, shape: Shape, kind: str) -> Node:
@@ -196,6 +199,9 @@ class Expressions:
         )
 
     def some_shape(self, max_rank: int = 3) -> Shape:
+        known = [each.shape for each in self.scope if each.shape]
+        if known and self.random.random() < 0.6:
+            return self.random.choice(known)
         while True:
             rank = self.random.choice([1, 1, 2, 2, 2, 3][: 2 * max_rank])
             shape = tuple(self.random.choice(self.extents) for _ in range(rank))

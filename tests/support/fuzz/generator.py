@@ -25,8 +25,9 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.program = Program(seed)
-        self.make = Expressions(self.random, self.random.sample(EXTENTS, 4), PRODUCTIONS)
+        self.make = Expressions(self.random, self.random.sample(EXTENTS, 3), PRODUCTIONS)
         self.views = Views(self.make)
+        self.make.load = self.views.load_of
         self.count = 0
         self.budget = self.random.randint(4, 14)
 

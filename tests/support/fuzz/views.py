@@ -100,12 +100,35 @@ class Views:
         text = f"{view.text}[{', '.join(each.text for each in indices)}]"
         return view, Place(text, view.parameter, view.ranges, indices)
 
+    def load_of(self, shape: tuple[int, ...]) -> Node | None:
+        """A load of this shape, by a `tw.ds` for each of its dimensions."""
+        fitting = [each for each in self.views if each.array.values.ndim >= len(shape)]
+        if not fitting:
+            return None
+        view = self.random.choice(fitting)
+        indices: list[Index] = []
+        lead = view.array.values.ndim - len(shape)
+        for axis, extent in enumerate(view.array.values.shape):
+            start = self.scalar(extent)
+            if axis < lead:
+                indices.append(Index(start.text, start, None))
+            else:
+                size = shape[axis - lead]
+                start = literal(self.random.randint(0, max(0, extent - size)), tw.i64)
+                indices.append(Index(f"tw.ds({start.text}, {size})", start, size))
+        text = f"{view.text}[{', '.join(each.text for each in indices)}]"
+        return self.load_at(view, Place(text, view.parameter, view.ranges, indices), plain=True)
+
     def load(self) -> Node:
-        view, place = self.place()
+        return self.load_at(*self.place())
+
+    def load_at(self, view: View, place: Place, plain: bool = False) -> Node:
+        """`plain`: without `other=` and `where=`."""
         dtype = view.dtype
-        other = literal(self.make.number(dtype), dtype) if self.random.random() < 0.3 else None
-        where = None
-        if place.shape and self.random.random() < 0.2:
+        other = where = None
+        if not plain and self.random.random() < 0.3:
+            other = literal(self.make.number(dtype), dtype)
+        if not plain and place.shape and self.random.random() < 0.2:
             where = self.make.tile(place.shape, "bool", 1)
         text = f"tw.load({place.text}"
         text += f", other={other.text}" if other else ""
