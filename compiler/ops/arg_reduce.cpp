@@ -69,9 +69,10 @@ void emit_cuda(const Statement& statement, CudaEmitter& emitter) {
   const std::string index = emitter.declare(statement.results.at(1), "index");
   const std::string order = is_max ? "tw::Larger" : "tw::Smaller";
   const std::string function =
-      statement.has("axis") ? fmt::format("tw::arg_reduce_axis<{}, {}, {}>", order,
-                                          statement.integer("axis"), emitter.extents(tile->type))
-                            : fmt::format("tw::arg_reduce<{}>", order);
+      statement.results.at(0)->type.is_scalar()
+          ? fmt::format("tw::arg_reduce<{}>", order)
+          : fmt::format("tw::arg_reduce_axis<{}, {}, {}>", order, statement.integer("axis"),
+                        emitter.extents(tile->type));
   emitter.statement(fmt::format("{}({}, {}, {}, {});", function, emitter.argument(tile),
                                 emitter.shared(statement), value, index));
 }

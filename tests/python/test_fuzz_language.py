@@ -1,4 +1,5 @@
-"""Random programs (tests/support/fuzz) on the CPU target against NumPy, some through NVRTC.
+"""Random programs (tests/support/fuzz) on the CPU target against NumPy, and to CUDA text;
+some through NVRTC.
 
 2,000 a run, from a seed that the run draws and prints; TILEWIRE_FUZZ_SEED=N repeats it,
 TILEWIRE_FUZZ_PROGRAMS=N changes the number. A failure prints its program whole, and its seed, which
@@ -13,7 +14,7 @@ import traceback
 
 import pytest
 from fuzz.generator import generate
-from fuzz.run import check, compile_for, described, known_fraction, run_on_cpu, run_on_torch
+from fuzz.run import check, described, emit, known_fraction, run_on_cpu, run_on_torch
 from tilewire import _tilewire
 
 FIRST_SEED = int(os.environ.get("TILEWIRE_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
@@ -29,6 +30,7 @@ def try_program(seed):
     program = generate(seed)
     try:
         check(program, run_on_cpu(program))
+        assert emit(program, "sm_90a", "cuda")
     except AssertionError as error:
         return str(error)
     except Exception:
@@ -69,7 +71,7 @@ def test_programs_through_nvrtc():
     for seed in range(FIRST_SEED, FIRST_SEED + NUM_PROGRAMS, NVRTC_EVERY):
         program = generate(seed)
         try:
-            assert compile_for(program, "sm_90a")
+            assert emit(program, "sm_90a", "cubin")
         except Exception as error:
             pytest.fail(f"seed {seed}: {error}\n\n{described(program)}")
 

@@ -74,12 +74,17 @@ Type tile_type(const Statement& statement, const TileAccess& access) {
   return type;
 }
 
-/// `pointer` where the tile lies there in one piece, else an access that spells out where.
+/// Whether the tile lies in one piece and every element of it is there.
+bool is_plain(const TileAccess& access) {
+  return is_one_piece(access) && access.predicate == nullptr && access.where == nullptr;
+}
+
+/// `pointer` where the tile is plain, else an access that spells out where.
 std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
                         CudaEmitter& emitter) {
   const std::string pointer = emitter.argument(access.pointer);
+  if (is_plain(access)) return pointer;
   const bool one_piece = is_one_piece(access);
-  if (one_piece && access.predicate == nullptr && access.where == nullptr) return pointer;
   std::string dimensions;
   if (one_piece) {
     std::int64_t size = 1;
@@ -147,7 +152,8 @@ void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   require_layout(access.other, result->type, statement);
   emitter.include("memory.cuh");
   std::string arguments = access_text(access, result->type, statement, emitter);
-  if (access.other != nullptr || access.where != nullptr) arguments += ", " + other;
+  const bool has_other = access.other != nullptr && !is_plain(access);
+  if (has_other || access.where != nullptr) arguments += ", " + other;
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);
   emitter.define_here(result,
                       fmt::format("tw::load<{}, {}>({})", emitter.type(result->type),

@@ -69,12 +69,13 @@ class Generator:
             dimensions.append("R1" if is_row else f"{'C' if is_constant else 'N'}{number}{axis}")
             constant.append(is_constant)
             extent = self.random.randint(1, 5) if is_row else self.random.choice(self.make.extents)
-            shape.append(extent)
+            shape.append(0 if is_row and self.random.random() < 0.02 else extent)
         dtype = self.random.choice(ALL)
         maker = Maker(dtype, tuple(shape), number, seed=self.program.seed)
         any_bits = dtype in INTEGERS and self.random.random() < 0.2
         values = maker.every_bit_pattern() if any_bits else maker.values()
-        self.program.arrays.append(Array(f"x{number}", dimensions, constant, values))
+        is_strided = self.random.random() < 0.15
+        self.program.arrays.append(Array(f"x{number}", dimensions, constant, values, is_strided))
 
     # Statements.
     def block(self, depth: int) -> list[Statement]:

@@ -23,6 +23,15 @@ class Array:
     dimensions: list[str]
     is_constant: list[bool]
     values: np.ndarray
+    is_strided: bool = False
+
+    def argument(self) -> np.ndarray:
+        """A fresh one, with the strides of a transposed array, or of every second element."""
+        if not self.is_strided:
+            return aligned(self.values)
+        if self.values.ndim == 1:
+            return aligned(np.repeat(self.values, 2))[::2]
+        return aligned(np.ascontiguousarray(self.values.T)).T
 
     def annotation(self) -> str:
         return f"{self.name}: tw.Tensor[{', '.join(repr(each) for each in self.dimensions)}]"
@@ -55,7 +64,7 @@ class Program:
 
     def arguments(self) -> dict[str, Any]:
         """Fresh ones."""
-        made: dict[str, Any] = {each.name: aligned(each.values) for each in self.arrays}
+        made: dict[str, Any] = {each.name: each.argument() for each in self.arrays}
         return made | {name: value for name, (_, value) in self.scalars.items()}
 
     def expected(self) -> dict[str, Bounded]:

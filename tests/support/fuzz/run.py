@@ -11,6 +11,7 @@ from kernel_source import kernel_of_source
 from op_cases.run import to_numpy, to_torch
 from tilewire import _tilewire
 from tilewire.frontend.signature import ArrayArgument
+from tilewire.launch import read
 from tilewire.types import dtype_of_numpy
 
 from fuzz.programs import Program, mismatch
@@ -56,20 +57,25 @@ def described(program: Program) -> str:
     return "\n".join([*arrays, *scalars, program.text])
 
 
-def compile_for(program: Program, architecture: str) -> bytes:
-    kernel = kernel_of(program)
+def emit(program: Program, architecture: str, stage: str) -> bytes:
+    """`cuda` or `cubin`, for what a launch with the program's arguments would compile; every second
+    one as if nothing were known of them."""
+    kernel, values = kernel_of(program), program.arguments()
     arguments = {
         name: ArrayArgument("tensor", dtype_of_numpy(value.dtype), value.shape)
-        for name, value in program.arguments().items()
+        for name, value in values.items()
         if isinstance(value, np.ndarray)
     }
     made = kernel.program(architecture, kernel.specialise(arguments))
-    return _tilewire.emit_stage(made, tw.Target(architecture), "cubin")
+    if program.seed % 2:
+        known = [read(kernel, name, value) for name, value in values.items()]
+        made.set_facts(_tilewire.facts_of(known))
+    return _tilewire.emit_stage(made, tw.Target(architecture), stage)
 
 
 def known_fraction(program: Program) -> float:
     """How much of the outputs is compared."""
-    outputs = [each for name, each in program.expected().items() if name[0] == "y"]
+    outputs = [e for name, e in program.expected().items() if name[0] == "y" and e.error.size]
     if not outputs:
         return 1.0
     return float(np.mean(np.concatenate([np.isfinite(e.error).reshape(-1) for e in outputs])))

@@ -54,7 +54,7 @@ class Views:
     def scalar(self, extent: int) -> Node:
         """Mostly inside an extent."""
         if self.random.random() < 0.5:
-            return literal(self.random.randrange(extent), tw.i64)
+            return literal(self.random.randrange(max(1, extent)), tw.i64)
         base = self.random.choice(self.scalars)
         if self.random.random() < 0.5:
             return base

@@ -52,8 +52,11 @@ def _launch_in_world(case: Case, arguments: Arguments, comm: Any, host_copy: Any
 
 
 def to_torch(array: np.ndarray, device: str) -> Any:
-    """A tensor of the same bits."""
+    """A tensor of the same bits; a transposed array gives a transposed tensor."""
     import torch
+
+    if array.ndim > 1 and array.T.flags.c_contiguous and not array.flags.c_contiguous:
+        return to_torch(array.T, device).permute(*reversed(range(array.ndim)))
 
     names = {"float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
     dtype = getattr(torch, names.get(str(array.dtype), str(array.dtype)))
