@@ -31,7 +31,7 @@ copy_from_next_rank_kernel(const __grid_constant__ tw::WindowHandle x, float* y,
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
 
   // 1. copy_from_next_rank.py:2: barrier(team=world)
-  barrier.sync<tw::Order::kAcqRel>(0);
+  barrier.sync<tw::Order::kAcquire>(0);
 
   // 2. copy_from_next_rank.py:3: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
