@@ -59,6 +59,19 @@ pytest() { # NAME SECONDS ARGUMENTS…
     -p no:cacheprovider -q "$@"
 }
 
+# Most of these tests' time is compilation: as many processes as there are cores, eight at most, each
+# with its share of the tests (tests/gpu/conftest.py).
+sharded() { # NAME SECONDS ARGUMENTS…
+  local name=$1 seconds=$2 shards=$(($(nproc) < 8 ? $(nproc) : 8))
+  shift 2
+  run "$name" "$seconds" bash -c '
+    shards=$1; shift
+    for ((i = 0; i < shards; ++i)); do TILEWIRE_TEST_SHARD=$i/$shards "$@" & ids+=($!); done
+    for id in "${ids[@]}"; do wait "$id" || failed=1; done
+    exit ${failed:-0}' shards "$shards" "$PYTHON" -m pytest -o pythonpath=tests/support \
+    -o timeout=0 -p no:cacheprovider -q "$@"
+}
+
 cpp() { # NAME SECONDS ARGUMENTS…
   local name=$1 seconds=$2
   shift 2
@@ -82,7 +95,8 @@ sanitized_cases+=,reshape_all,extract_last_column,copy_clipped_blocks,copy_strid
 sanitize_ops() { # TOOL SECONDS
   if ! command -v compute-sanitizer >/dev/null; then skip "ops-$1" "no compute-sanitizer"; else
     TILEWIRE_OP_CASES=$sanitized_cases run "ops-$1" "$2" \
-      compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
+      compute-sanitizer --tool "$1" --report-api-errors no --target-processes all \
+      --error-exitcode 9 \
       "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 -p no:cacheprovider -q \
       tests/gpu/test_op_cases.py
   fi
@@ -97,10 +111,10 @@ step() {
     sanitize) if ! command -v compute-sanitizer >/dev/null; then
       skip sanitize "no compute-sanitizer"
     elif [ ! -x "$GPU_TESTS" ]; then skip sanitize "no $GPU_TESTS"; else
-      run sanitize 240 compute-sanitizer --error-exitcode 9 "$GPU_TESTS" \
+      run sanitize 240 compute-sanitizer --report-api-errors no --error-exitcode 9 "$GPU_TESTS" \
         'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
-    ops) pytest ops 400 tests/gpu/test_op_cases.py ;;
-    fuzz) pytest fuzz 300 tests/gpu/test_fuzz_language.py ;;
+    ops) sharded ops 300 tests/gpu/test_op_cases.py ;;
+    fuzz) sharded fuzz 300 tests/gpu/test_fuzz_language.py ;;
     ops-memcheck) sanitize_ops memcheck 300 ;;
     ops-racecheck) sanitize_ops racecheck 300 ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
