@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import tilewire as tw
 from norm import DTYPES, EPS, SHAPES, Problem, Repeats, allreduce_rmsnorm
+from tilewire._tilewire import facts_of, read_argument
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -33,6 +34,20 @@ def test_a_window_is_shared_not_copied(comm):
     assert bool((other == 7).all())
     assert one.dtype == torch.float32 and tuple(one.shape) == (8, 512)
     comm.free(x)
+
+
+def test_a_launch_knows_which_tensors_lie_in_windows(comm):
+    """Barriers release stores to those, and may skip the release for all others."""
+    x = comm.window((8, 512), tw.f32)
+    shared = torch.from_dlpack(x)
+    ordinary = torch.zeros(8, 512, device="cuda")
+
+    def local_only(*tensors):
+        return facts_of([read_argument(each, "x") for each in tensors]).local_only
+
+    assert local_only(shared, shared[3:, 7:], x, ordinary) == [False, False, False, True]
+    comm.free(x)
+    assert local_only(ordinary) == [True]
 
 
 def test_graphs_replay_a_thousand_times_between_eager_launches(comm):
