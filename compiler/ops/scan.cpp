@@ -31,9 +31,12 @@ void emit_cpu(const Statement& statement, CpuEmitter& emitter) {
   emitter.fold_in_order(statement, fold);
 }
 
-int cuda_shared_bytes(const Statement& statement, int) {
+int cuda_shared_bytes(const Statement& statement, int num_threads) {
   const Type& result = statement.result()->type;
-  return device::piece_bytes(static_cast<int>(result.num_elements()), num_bytes(result.dtype));
+  const std::int64_t size = result.shape[static_cast<std::size_t>(statement.integer("axis"))];
+  const auto num_elements = static_cast<int>(result.num_elements());
+  return device::scan_bytes(num_elements, num_elements / static_cast<int>(size), num_threads,
+                            num_bytes(result.dtype));
 }
 
 void emit_cuda(const Statement& statement, CudaEmitter& emitter) {

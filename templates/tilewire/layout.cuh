@@ -184,6 +184,18 @@ TILEWIRE_CONSTEXPR int piece_bytes(int elements, int element_bytes) {
   return piece_elements(elements, element_bytes) * element_bytes;
 }
 
+/// Parts that each of `lines` lines is scanned in at once: as many as there are groups of threads.
+TILEWIRE_CONSTEXPR int scan_parts(int lines, int threads) {
+  const int groups = threads / threads_per_result(lines, threads);
+  return lines < groups ? groups / lines : 1;
+}
+
+/// Shared bytes of a scan: a piece of the result, and what each part comes to.
+TILEWIRE_CONSTEXPR int scan_bytes(int elements, int lines, int threads, int element_bytes) {
+  const int parts = scan_parts(lines, threads);
+  return piece_bytes(elements, element_bytes) + (parts > 1 ? lines * parts * element_bytes : 0);
+}
+
 /// Lines of `size` elements that are sorted at once, each padded to a power of two.
 TILEWIRE_CONSTEXPR int sort_lines(int lines, int size, int element_bytes) {
   return smaller(lines, kMaxPieceBytes / element_bytes / smallest_power_of_two(size));

@@ -45,27 +45,60 @@ TILEWIRE_DEVICE C scan_lanes(C value) {
   return value;
 }
 
-/// Scans one line of `kSize` elements that lie `kInner` apart, as far as they are in the piece:
-/// element j is piece[first + j * kInner]. A group of lanes works on it, its neighbours in the warp
-/// on other lines or, with `is_there` false, on none. Takes and returns what stands before.
-template <typename Op, int kSize, int kInner, int kLanes, bool kIsReverse, typename C>
-TILEWIRE_DEVICE C scan_line(C* piece, int num_elements, int first, bool is_there, C carried) {
+/// A part of a line of elements that lie `kInner` apart: those at `begin` … `end` - 1 in the order
+/// of the scan, as far as they are in the piece. Element j of the line is piece[first + j *
+/// kInner].
+template <int kSize, int kInner, bool kIsReverse>
+struct LinePart {
+  int begin, end;
+  int first;
+  int num_elements;  ///< in the piece
+
+  TILEWIRE_DEVICE int index(int place) const {
+    return first + (kIsReverse ? kSize - 1 - place : place) * kInner;
+  }
+  TILEWIRE_DEVICE bool holds(int place) const {
+    return place < end && index(place) >= 0 && index(place) < num_elements;
+  }
+};
+
+/// Scans a part by a group of lanes, in place; returns what all of it comes to, after `carried`.
+/// The groups of a warp take as many steps each.
+template <typename Op, int kSteps, int kLanes, typename Part, typename C>
+TILEWIRE_DEVICE C scan_part(const Part& part, C* piece, C carried) {
   const int lane = threadIdx.x % kLanes;
   const int last_lane = threadIdx.x % kWarpThreads / kLanes * kLanes + kLanes - 1;
-  for (int start = 0; start < kSize; start += kLanes) {
-    const int j = kIsReverse ? kSize - 1 - start - lane : start + lane;
-    const int index = first + j * kInner;
-    const bool is_inside = is_there && j >= 0 && j < kSize && index >= 0 && index < num_elements;
-    const C own = is_inside ? piece[index] : Op::template neutral<C>();
+  for (int step = 0; step < kSteps; ++step) {
+    const int place = part.begin + step * kLanes + lane;
+    const bool is_there = part.holds(place);
+    const C own = is_there ? piece[part.index(place)] : Op::template neutral<C>();
     const C value = Op::of(carried, scan_lanes<Op, kLanes>(own));
-    if (is_inside) piece[index] = value;
+    if (is_there) piece[part.index(place)] = value;
     carried = __shfl_sync(0xffffffff, value, last_lane);
   }
   return carried;
 }
 
+/// Puts what stands before a part in front of all its elements, from what the parts of its line
+/// come to; `carried`: what stands before the line. Returns the same for the line's next piece.
+template <typename Op, int kParts, int kLanes, typename Part, typename C>
+TILEWIRE_DEVICE C add_parts_before(const Part& part, int number, const C* totals, C* piece,
+                                   C carried) {
+  C before = carried;
+  for (int i = 0; i < kParts; ++i) {
+    if (i == number) before = carried;
+    carried = Op::of(carried, totals[i]);
+  }
+  for (int place = part.begin + threadIdx.x % kLanes; place < part.end; place += kLanes) {
+    if (!part.holds(place)) continue;
+    piece[part.index(place)] = Op::of(before, piece[part.index(place)]);
+  }
+  return carried;
+}
+
 /// Element j along axis `kAxis` of a tile of shape `Shape` becomes Op over the elements up to j, or
-/// from j on (`kIsReverse`), computed in the result's dtype.
+/// from j on (`kIsReverse`), computed in the result's dtype. A group of lanes works on each line,
+/// or on a part of it where there are more groups than lines.
 template <typename Op, int kAxis, bool kIsReverse, typename Shape, typename ResultTile,
           typename TileType>
 TILEWIRE_DEVICE ResultTile scan(const TileType& tile, void* shared) {
@@ -73,13 +106,15 @@ TILEWIRE_DEVICE ResultTile scan(const TileType& tile, void* shared) {
   using C = typename ResultTile::Element;
   using K = typename ResultTile::Layout;
   constexpr int kSize = Shape::size(kAxis);
+  constexpr int kInner = inner_size<Shape>(kAxis);
   constexpr int kLines = L::kElements / kSize;
   constexpr int kLanes = threads_per_result(kLines, L::kThreads);
   constexpr int kGroups = L::kThreads / kLanes;
-  constexpr int kRounds = (kLines + kGroups - 1) / kGroups;
+  constexpr int kParts = scan_parts(kLines, L::kThreads);
+  constexpr int kSteps = divide_up(divide_up(kSize, kParts), kLanes);
+  constexpr int kRounds = divide_up(kLines * kParts, kGroups);
   constexpr int kPiece = piece_elements(L::kElements, sizeof(C));
-  constexpr int kPieces = (L::kElements + kPiece - 1) / kPiece;
-  constexpr int kInner = inner_size<Shape>(kAxis);
+  constexpr int kPieces = divide_up(L::kElements, kPiece);
   C* piece = static_cast<C*>(shared);
   C carried[kRounds];
   TILEWIRE_UNROLL
@@ -93,10 +128,26 @@ TILEWIRE_DEVICE ResultTile scan(const TileType& tile, void* shared) {
     __syncthreads();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
-      const int line = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;
-      const int first = line / kInner * kSize * kInner + line % kInner - start;
-      carried[round] = scan_line<Op, kSize, kInner, kLanes, kIsReverse>(
-          piece, kPiece, first, line < kLines, carried[round]);
+      const int unit = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;
+      const int line = unit / kParts;
+      const int begin = unit % kParts * kSteps * kLanes;
+      const bool is_there = line < kLines;
+      const LinePart<kSize, kInner, kIsReverse> part = {
+          begin, is_there ? smaller(begin + kSteps * kLanes, kSize) : 0,
+          line / kInner * kSize * kInner + line % kInner - start, kPiece};
+      if constexpr (kParts == 1) {
+        carried[round] = scan_part<Op, kSteps, kLanes>(part, piece, carried[round]);
+      } else {
+        static_assert(kRounds == 1);
+        C* totals = piece + kPiece;
+        const C total = scan_part<Op, kSteps, kLanes>(part, piece, Op::template neutral<C>());
+        if (is_there && threadIdx.x % kLanes == 0) totals[unit] = total;
+        __syncthreads();
+        if (is_there) {
+          carried[0] = add_parts_before<Op, kParts, kLanes>(
+              part, unit % kParts, totals + line * kParts, piece, carried[0]);
+        }
+      }
     }
     __syncthreads();
     TILEWIRE_UNROLL

@@ -25,7 +25,7 @@ Artifact full_artifact() {
   artifact.parameters = {window, scalar};
   artifact.written = {true, false};
   artifact.dimensions = {"T", "U"};
-  artifact.facts = {{true, false}, {16, 4}};
+  artifact.facts = {{true, false}, {16, 4}, {}};
   using Kind = ArgumentSlot::Kind;
   for (const Kind kind : {Kind::kTensor, Kind::kWindow, Kind::kScalar, Kind::kExtent, Kind::kStride,
                           Kind::kDeviceComm, Kind::kLane}) {

@@ -35,7 +35,7 @@ template <typename TileType, typename ResultTile, typename Body>
 std::vector<typename ResultTile::Element> run(std::vector<typename TileType::Element>& values,
                                               const Body& body) {
   std::vector<typename ResultTile::Element> result(ResultTile::Layout::kElements);
-  std::vector<char> shared(kMaxPieceBytes);
+  std::vector<char> shared(kMaxPieceBytes + 1024);
   Cta::run(TileType::Layout::kThreads, [&] {
     const TileType tile = load<TileType, 1>(values.data());
     const ResultTile found = body(tile, shared.data());
@@ -228,6 +228,11 @@ TEST_CASE("running sums along an axis, whole and in pieces, from both ends") {
   check_scan<Extents<2, 5000>, 1, false, Blocked<10000, 4, 64>, Blocked<10000, 4, 64>>();
   check_scan<Extents<2, 5000>, 1, true, Blocked<10000, 4, 64>, Rows<2, 5000, 4, 32, 64>>();
   check_scan<Extents<5000, 2>, 0, true, Blocked<10000, 4, 64>, Blocked<10000, 2, 64>>();
+  check_scan<Extents<100>, 0, true, Blocked<100, 4, 128>, Blocked<100, 1, 128>>();
+  check_scan<Extents<9001>, 0, false, Blocked<9001, 4, 256>, Blocked<9001, 1, 256>>();
+  check_scan<Extents<2, 4500>, 1, true, Blocked<9000, 4, 256>, Blocked<9000, 1, 256>>();
+  check_scan<Extents<3, 300>, 1, false, Blocked<900, 4, 256>, Blocked<900, 4, 256>>();
+  check_scan<Extents<700, 3>, 0, true, Blocked<2100, 4, 256>, Blocked<2100, 4, 256>>();
   check_scan<Extents<300, 2>, 1, false, Blocked<600, 4, 64>, Blocked<600, 2, 64>>();
   check_scan<Extents<20>, 0, false, PerRow<20, 8, 64>, PerRow<20, 8, 64>>();
 }

@@ -66,7 +66,7 @@ for _axis in (0, 1):
 def find_in_all(x: tw.Tensor["T", "H"], y: tw.Tensor[2], *, T: tw.const, H: tw.const):
     tile = tw.load(x[:, :])
     tw.store(y[0], tw.argmax(tile))
-    tw.store(y[1], tw.argmin(tile))
+    tw.store(y[1], tw.argmin(tw.reshape(tile, (T * H,)), axis=0))
 
 
 @op_case(

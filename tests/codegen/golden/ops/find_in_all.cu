@@ -32,7 +32,7 @@ find_in_all_kernel(float* x, int32_t* y) {
   tw::arg_reduce<tw::Larger>(tile, shared, largest, index);
   if (threadIdx.x == 0) *y = index;
 
-  // 3. find_in_all.py:4: argmin, store y
+  // 3. find_in_all.py:4: reshape, argmin, store y
   float smallest;
   int32_t index_2;
   tw::arg_reduce<tw::Smaller>(tile, shared + 32, smallest, index_2);
