@@ -111,6 +111,25 @@ void bind_moves(Class& builder) {
       .def("histogram", &Builder::histogram, kReference, tile, py::arg("num_bins"));
 }
 
+void bind_atomics(Class& builder) {
+  builder.def(
+      "atomic",
+      [](PythonBuilder& self, const std::string& kind, Value* view, const Operand& value,
+         Value* where, const std::string& order, const std::string& scope) {
+        return self.atomic(kind, view, value, {where, order, scope});
+      },
+      kReference, py::arg("kind"), py::arg("view").none(false), py::arg("value"),
+      py::arg("where") = nullptr, py::arg("order") = "acq_rel", py::arg("scope") = "");
+  builder.def(
+      "atomic_cas",
+      [](PythonBuilder& self, Value* view, const Operand& compare, const Operand& value,
+         Value* where, const std::string& order, const std::string& scope) {
+        return self.atomic_cas(view, compare, value, {where, order, scope});
+      },
+      kReference, py::arg("view").none(false), py::arg("compare"), py::arg("value"),
+      py::arg("where") = nullptr, py::arg("order") = "acq_rel", py::arg("scope") = "");
+}
+
 void bind_matmul(Class& builder) {
   builder.def(
       "matmul",
@@ -204,6 +223,7 @@ void bind_builder(py::module_& module) {
   bind_scalars_and_memory(builder);
   bind_tiles(builder);
   bind_moves(builder);
+  bind_atomics(builder);
   bind_matmul(builder);
   bind_numbers(builder);
   bind_control_flow(builder);

@@ -121,6 +121,19 @@ class Builder {
   /// Counts of 0 … num_bins - 1 in a tile of integers.
   Value* histogram(Value* tile, std::int64_t num_bins);
 
+  // builder_atomics.cpp
+  struct AtomicOptions {
+    Value* where = nullptr;              ///< bool: which elements are changed
+    std::string_view order = "acq_rel";  ///< or `relaxed`, `acquire`, `release`
+    /// `cta`, `gpu` or `system`; empty: `system` for windows, which peers reach, else `gpu`.
+    std::string_view scope = "";
+  };
+  /// Changes each element of a view in one step; gives what was there before, 0 outside the view.
+  /// `kind`: `add`, `min`, `max` or `exchange`.
+  Value* atomic(std::string_view kind, Value* view, Operand value, const AtomicOptions& options);
+  /// Puts `value` where `compare` is, bit for bit.
+  Value* atomic_cas(Value* view, Operand compare, Operand value, const AtomicOptions& options);
+
   // builder_matmul.cpp
   struct MatmulOptions {
     /// The accumulator, of the result's dtype and shape.
@@ -216,6 +229,8 @@ class Builder {
   void broadcast_tiles(std::vector<Index>& indices);
   std::vector<std::int64_t> common_shape_of(std::string_view op,
                                             const std::vector<Operand>& operands) const;
+  Value* atomic_of(std::string_view kind, Value* view, const std::vector<Operand>& values,
+                   const AtomicOptions& options);
   Value* matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options);
   Value* matmul_of_views(Value* a, Value* b, const MatmulOptions& options);
   Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);

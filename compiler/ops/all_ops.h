@@ -23,6 +23,7 @@ std::vector<OpInfo> bit_ops();         // bits.cpp
 OpInfo cast_op();                      // cast.cpp
 OpInfo philox_op();                    // random.cpp
 OpInfo select_op();                    // select.cpp
+std::vector<OpInfo> atomic_ops();      // atomic.cpp
 OpInfo matmul_op();                    // matmul.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp
 

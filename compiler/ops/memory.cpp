@@ -11,10 +11,8 @@
 #include "compiler/support/error.h"
 
 namespace tilewire {
-namespace {
 
-/// The type that `load` gives for a view: a tile, or a scalar where no dimension is left.
-Type loaded_type(const OpCall& call, const Type& view) {
+Type accessed_type(const OpCall& call, const Type& view) {
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
     if (view.shape[i] == kDynamic) {
       call.fail(fmt::format(
@@ -45,27 +43,7 @@ void check_fits(const OpCall& call, const Type& value, const Type& tile, std::st
   }
 }
 
-std::vector<Type> infer_load(const OpCall& call) {
-  const Type loaded = loaded_type(call, require_view(call, 0));
-  std::size_t next = 1;
-  const std::size_t expected =
-      1U + (flag_attribute(call, "other") ? 1U : 0U) + (flag_attribute(call, "where") ? 1U : 0U);
-  if (call.operands.size() != expected)
-    call.fail("operands: view, then other and where if flagged");
-  if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], loaded, "other=");
-  if (flag_attribute(call, "where")) check_where(call, next, loaded);
-  return {loaded};
-}
-
-std::vector<Type> infer_store(const OpCall& call) {
-  const Type loaded = loaded_type(call, require_view(call, 0));
-  check_fits(call, call.operands[1], loaded, "the stored value");
-  const bool has_where = flag_attribute(call, "where");
-  if (call.operands.size() != (has_where ? 3U : 2U))
-    call.fail("operands: view, value, where if flagged");
-  if (has_where) check_where(call, 2, loaded);
-  return {};
-}
+namespace {
 
 void check_offsets(const OpCall& call, std::size_t operand, const Type& tile) {
   const Type& offsets = require_tile(call, operand);
@@ -81,7 +59,8 @@ void check_offsets(const OpCall& call, std::size_t operand, const Type& tile) {
   }
 }
 
-/// Checks the operand list that TileAccess describes; `next` points behind pointer (and tile).
+}  // namespace
+
 void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   const auto& strides = integers_attribute(call, "strides");
   const auto& masked = integers_attribute(call, "masked");
@@ -107,6 +86,43 @@ void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   if (has_gather) check_offsets(call, next++, tile);
   if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], tile, "other=");
   if (flag_attribute(call, "where")) check_where(call, next++, tile);
+}
+
+std::vector<AttributeSpec> access_attributes() {
+  return {
+      {"shape", AttributeSpec::Kind::kIntegers, true, "of the tile; empty: one element"},
+      {"strides", AttributeSpec::Kind::kIntegers, true, "in elements; -1: an operand holds it"},
+      {"masked", AttributeSpec::Kind::kIntegers, true, "1 where begin and bound are operands"},
+      {"predicated", AttributeSpec::Kind::kBool, false, "a bool guards the whole access"},
+      {"gather", AttributeSpec::Kind::kInteger, false,
+       "an i64 tile of offsets, for the tile's dimensions from this one on"},
+      {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile masks further"},
+      {"vector", AttributeSpec::Kind::kInteger, true, "elements contiguous and aligned together"}};
+}
+
+namespace {
+
+std::vector<Type> infer_load(const OpCall& call) {
+  const Type loaded = accessed_type(call, require_view(call, 0));
+  std::size_t next = 1;
+  const std::size_t expected =
+      1U + (flag_attribute(call, "other") ? 1U : 0U) + (flag_attribute(call, "where") ? 1U : 0U);
+  if (call.operands.size() != expected)
+    call.fail("operands: view, then other and where if flagged");
+  if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], loaded, "other=");
+  if (flag_attribute(call, "where")) check_where(call, next, loaded);
+  return {loaded};
+}
+
+std::vector<Type> infer_store(const OpCall& call) {
+  const Type loaded = accessed_type(call, require_view(call, 0));
+  check_fits(call, call.operands[1], loaded, "the stored value");
+  const bool has_where = flag_attribute(call, "where");
+  if (call.operands.size() != (has_where ? 3U : 2U))
+    call.fail("operands: view, value, where if flagged");
+  if (has_where) check_where(call, 2, loaded);
+  return {};
 }
 
 std::vector<Type> infer_tile_load(const OpCall& call) {
@@ -163,20 +179,6 @@ OpInfo store_op() {
   return op;
 }
 
-/// What both lowered accesses say of themselves; TileAccess reads it back.
-std::vector<AttributeSpec> access_attributes() {
-  return {
-      {"shape", AttributeSpec::Kind::kIntegers, true, "of the tile; empty: one element"},
-      {"strides", AttributeSpec::Kind::kIntegers, true, "in elements; -1: an operand holds it"},
-      {"masked", AttributeSpec::Kind::kIntegers, true, "1 where begin and bound are operands"},
-      {"predicated", AttributeSpec::Kind::kBool, false, "a bool guards the whole access"},
-      {"gather", AttributeSpec::Kind::kInteger, false,
-       "an i64 tile of offsets, for the tile's dimensions from this one on"},
-      {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
-      {"where", AttributeSpec::Kind::kBool, false, "a bool tile masks further"},
-      {"vector", AttributeSpec::Kind::kInteger, true, "elements contiguous and aligned together"}};
-}
-
 OpInfo tile_load_op() {
   OpInfo op;
   op.name = "tile_load";
@@ -217,7 +219,8 @@ TileAccess TileAccess::of(const Statement& statement) {
   std::size_t next = 0;
   const auto take = [&] { return statement.operands.at(next++); };
   access.pointer = take();
-  if (statement.is("tile_store")) access.tile = take();
+  if (!statement.is("tile_load")) access.tile = take();
+  if (statement.is("tile_atomic") && statement.text("kind") == "cas") access.compare = take();
   const auto& shape = statement.integers("shape");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t stride = statement.integers("strides").at(i);

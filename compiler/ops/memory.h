@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/program.h"
+#include "compiler/ops/op.h"
 
 namespace tilewire {
 
@@ -42,7 +43,8 @@ struct AccessDimension {
 /// have longer vectors or shorter ones.
 struct TileAccess {
   Value* pointer = nullptr;
-  Value* tile = nullptr;  ///< store only
+  Value* tile = nullptr;     ///< store and atomic: the value
+  Value* compare = nullptr;  ///< atomic `cas`: what must be there
   std::vector<AccessDimension> dimensions;
   Value* predicate = nullptr;
   Value* offsets = nullptr;
@@ -59,6 +61,19 @@ struct TileAccess {
   /// The offsets' extents where the tile has that dimension, else 1; of the tile's rank.
   std::vector<std::int64_t> offsets_shape() const;
 };
+
+// What the ops that access memory have in common.
+
+/// The type that an access of a view has: a tile, or a scalar where no dimension is left.
+Type accessed_type(const OpCall& call, const Type& view);
+/// The operand is a mask for a tile.
+void check_where(const OpCall& call, std::size_t operand, const Type& tile);
+/// The value is a scalar or a tile of that dtype and shape.
+void check_fits(const OpCall& call, const Type& value, const Type& tile, std::string_view what);
+/// Checks the operand list that TileAccess describes; `next` points behind pointer and values.
+void check_access(const OpCall& call, const Type& tile, std::size_t next);
+/// What a lowered access says of itself; TileAccess reads it back.
+std::vector<AttributeSpec> access_attributes();
 
 /// One index of a `slice`: what happens to one dimension of the view.
 struct SliceIndex {

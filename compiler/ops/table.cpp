@@ -31,6 +31,7 @@ std::vector<OpInfo> make_table() {
   add({sort_op()});
   add({histogram_op()});
   add({matmul_op()});
+  add(atomic_ops());   // atomic, tile_atomic
   add(barrier_ops());  // barrier, lsa_barrier
   return table;
 }

@@ -102,6 +102,7 @@ class LayoutInference {
     Value* tile = access_tile(op);
     if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
     if (tile == nullptr || !tile->type.is_tile()) return;
+    for (Value* result : op.results) unite(tile, result);
     for (Value* operand : op.operands) {  // the offsets of a gather may have a shape of their own
       if (operand->type.shape == tile->type.shape) unite(tile, operand);
     }
@@ -110,7 +111,8 @@ class LayoutInference {
   /// The tile that an access reads or writes; null for other ops.
   static Value* access_tile(const Statement& statement) {
     if (statement.is("tile_load")) return statement.result();
-    return statement.is("tile_store") ? with_shape(statement) : nullptr;
+    const bool writes = statement.is("tile_store") || statement.is("tile_atomic");
+    return writes ? with_shape(statement) : nullptr;
   }
 
   /// A stored scalar stands for a tile of the access's shape; its mask may still be one.

@@ -17,7 +17,8 @@ constexpr int kWindowAlignment = 16;  // bytes, at least; what allocation of win
 
 class ViewLowering {
  public:
-  explicit ViewLowering(Program& program) : program_(program), bounds_(program) {}
+  explicit ViewLowering(Program& program)
+      : program_(program), bounds_(program), uses_(count_uses(program.body)) {}
 
   void run() {
     Statements prologue;
@@ -96,7 +97,7 @@ class ViewLowering {
       const LoweredView& view = views_.at(statement.operands[0]);
       replaced_.replace(statement.result(),
                         view.dimensions.at(dimension).extent.materialise(insert));
-    } else if (statement.is("load") || statement.is("store")) {
+    } else if (statement.is("load") || statement.is("store") || statement.is("atomic")) {
       access(statement, insert);
     } else {
       return false;
@@ -105,12 +106,13 @@ class ViewLowering {
   }
 
   void access(const Statement& statement, Inserter& insert) {
-    const bool is_load = statement.is("load");
     const LoweredView& view = views_.at(statement.operands[0]);
     const DType dtype = view.base->type.dtype;
     std::vector<Value*> operands = {address_of(view, insert)};
     std::size_t next = 1;
-    if (!is_load) operands.push_back(statement.operands.at(next++));
+    for (int i = num_values(statement); i > 0; --i) {
+      operands.push_back(statement.operands.at(next++));
+    }
     Attributes attributes = describe(view, operands);
     if (!view.guards.empty()) {
       Value* guard = view.guards.front();
@@ -130,12 +132,25 @@ class ViewLowering {
     }
     const std::int64_t vector = vector_of(view, dtype, alignments_.at(view.base), bounds_);
     attributes["vector"] = vector;
-    Statement& lowered =
-        insert.append(program_.new_op(is_load ? "tile_load" : "tile_store", std::move(operands),
-                                      std::move(attributes), statement.location));
-    if (!is_load) return;
+    if (statement.is("atomic")) describe_atomic(statement, attributes);
+    const std::string op = "tile_" + std::string(statement.op->name);
+    Statement& lowered = insert.append(
+        program_.new_op(op, std::move(operands), std::move(attributes), statement.location));
+    if (lowered.results.empty()) return;
     lowered.result()->name = statement.result()->name;
     replaced_.replace(statement.result(), lowered.result());
+  }
+
+  /// Operands behind the view that an access brings to memory.
+  static int num_values(const Statement& statement) {
+    if (statement.is("load")) return 0;
+    return statement.is("atomic") && statement.text("kind") == "cas" ? 2 : 1;
+  }
+
+  void describe_atomic(const Statement& statement, Attributes& attributes) const {
+    for (const char* name : {"kind", "order", "scope"}) attributes[name] = statement.text(name);
+    const auto uses = uses_.find(statement.result());
+    if (uses != uses_.end() && uses->second > 0) attributes["returns"] = true;
   }
 
   /// The offsets of an access with index tiles. They are few where a row or column has one each;
@@ -181,6 +196,7 @@ class ViewLowering {
 
   Program& program_;
   Bounds bounds_;
+  std::map<const Value*, int> uses_;  ///< before anything was lowered
   Replacements replaced_;
   std::unordered_map<const Value*, LoweredView> views_;
   std::unordered_map<const Value*, int> alignments_;  ///< by parameter

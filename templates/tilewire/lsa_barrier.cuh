@@ -11,11 +11,9 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/layout.cuh"
+#include "tilewire/order.cuh"
 
 namespace tilewire::device {
-
-/// Which side of a barrier orders memory; both by default.
-enum class Order { kRelaxed, kAcquire, kRelease, kAcqRel };
 
 TILEWIRE_DEVICE void store_phase(uint32_t* word, uint32_t phase) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(phase) : "memory");

@@ -57,7 +57,7 @@ TILEWIRE_DEVICE void stage(const TileType& tile, Block block, Lines<S, kBytes> t
     const int inner = index % (kLines * kDepth);
     const int line = (kIsInner ? inner / kDepth : inner % kLines) - block.line;
     const int depth = (kIsInner ? inner % kDepth : inner / kLines) - block.depth;
-    if (L::holds(threadIdx.x, i) && index / (kLines * kDepth) == block.batch && line >= 0 &&
+    if (L::owns(threadIdx.x, i) && index / (kLines * kDepth) == block.batch && line >= 0 &&
         line < kBlockLines && depth >= 0 && depth < kPiece) {
       *to.at(line, depth) = Stage::of(element(tile, i));
     }

@@ -6,8 +6,7 @@
 
 namespace tilewire::device {
 
-TILEWIRE_CONSTEXPR int ceil_div(int a, int b) { return (a + b - 1) / b; }
-TILEWIRE_CONSTEXPR int round_up(int a, int b) { return ceil_div(a, b) * b; }
+TILEWIRE_CONSTEXPR int round_up(int a, int b) { return divide_up(a, b) * b; }
 
 // One instruction `mma.sync.m16n8kX` multiplies 16 rows of A by 8 columns of B, each 32 bytes long
 // along K: X is 16 for 16-bit elements, 32 for bytes, 8 for tf32. Counted in 32-bit words, all of
@@ -51,8 +50,8 @@ TILEWIRE_CONSTEXPR int warps_along_rows(int row_tiles, int column_tiles, int war
   int best_loads = 0;
   for (int rows = 1; rows <= warps; ++rows) {
     if (warps % rows != 0) continue;
-    const int own_rows = ceil_div(row_tiles, rows);
-    const int own_columns = ceil_div(column_tiles, warps / rows);
+    const int own_rows = divide_up(row_tiles, rows);
+    const int own_columns = divide_up(column_tiles, warps / rows);
     const int work = own_rows * own_columns;
     const int loads = own_rows * kMmaRows + own_columns * kMmaColumns;
     if (rows == 1 || work < best_work || (work == best_work && loads < best_loads)) {
@@ -74,14 +73,15 @@ struct MmaFragment {
   static constexpr int kElements = kRows * kColumns;
   static constexpr int kVector = 2;  ///< neighbouring elements in neighbouring registers
   static constexpr int kWarps = kThreads / kWarpThreads;
-  static constexpr int kAllRowTiles = ceil_div(kRows, kMmaRows);
-  static constexpr int kAllColumnTiles = ceil_div(kColumns, kMmaColumns);
+  static constexpr int kAllRowTiles = divide_up(kRows, kMmaRows);
+  static constexpr int kAllColumnTiles = divide_up(kColumns, kMmaColumns);
   static constexpr int kWarpRows = warps_along_rows(kAllRowTiles, kAllColumnTiles, kWarps);
   static constexpr int kWarpColumns = kWarps / kWarpRows;
-  static constexpr int kRowTiles = ceil_div(kAllRowTiles, kWarpRows);  ///< of each warp
-  static constexpr int kColumnTiles = ceil_div(kAllColumnTiles, kWarpColumns);
+  static constexpr int kRowTiles = divide_up(kAllRowTiles, kWarpRows);  ///< of each warp
+  static constexpr int kColumnTiles = divide_up(kAllColumnTiles, kWarpColumns);
   static constexpr int kRegisters = kRowTiles * kColumnTiles * 4;
   static constexpr bool kIsFull = kRegisters * kThreads == kElements;
+  static constexpr bool kIsReplicated = false;
 
   /// The tiles of 16 x 8 that a warp has: the first of its `kRowTiles` and `kColumnTiles`.
   static TILEWIRE_CONSTEXPR int first_row_tile(int warp) { return warp / kWarpColumns * kRowTiles; }
@@ -99,6 +99,7 @@ struct MmaFragment {
   static TILEWIRE_CONSTEXPR bool holds(int thread, int slot) {
     return row(thread, slot) < kRows && column(thread, slot) < kColumns;
   }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) { return holds(thread, slot); }
   /// The element in register `slot` of `thread`; kElements where it is padding.
   static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
     return holds(thread, slot) ? row(thread, slot) * kColumns + column(thread, slot) : kElements;

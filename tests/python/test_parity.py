@@ -44,6 +44,7 @@ SPELLINGS = {
     "neg": ("-a", "unary"),
     "not": ("~a", "unary"),
     "select": ("tw.where", "where"),
+    "atomic": ("tw.atomic_add", "atomic"),
     "sum": ("tw.sum", "reduce"),
     "max": ("tw.max", "reduce"),
     "min": ("tw.min", "reduce"),

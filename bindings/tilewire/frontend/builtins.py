@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tilewire._tilewire import Value, op_table
+from tilewire.frontend import builtins_atomics as builtins_atomics
 from tilewire.frontend import builtins_control as builtins_control
 from tilewire.frontend import builtins_matmul as builtins_matmul
 from tilewire.frontend import builtins_moves as builtins_moves

@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/cpu/scalar_emitter.h"
 #include "compiler/ir/program.h"
+#include "compiler/ops/atomic.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/memory.h"
 
@@ -92,6 +93,10 @@ class CpuEmitter {
                               const Value* offset) = 0;
   virtual void load(const Statement& statement, const TileAccess& access) = 0;
   virtual void store(const Statement& statement, const TileAccess& access) = 0;
+
+  /// Changes each element in one step; defines the result where the statement has one.
+  virtual void atomic(const Statement& statement, const TileAccess& access,
+                      const Atomic& atomic) = 0;
 
   /// Calls `void name(CpuInstance*, arguments…)` of `runtime/cpu/symbols.h`. It may wait and throw.
   virtual void call_runtime(std::string_view name, std::span<const CpuScalar> arguments) = 0;

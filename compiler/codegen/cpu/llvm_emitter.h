@@ -57,6 +57,9 @@ class LlvmEmitter final : public CpuEmitter {
   void call_reference(const Statement& statement, std::string_view name,
                       std::span<const std::int64_t> constants) override;
 
+  // llvm_atomics.cpp
+  void atomic(const Statement& statement, const TileAccess& access, const Atomic& atomic) override;
+
   // llvm_matmul.cpp
   void matmul(const Statement& statement, const Matmul& product) override;
 
@@ -127,6 +130,12 @@ class LlvmEmitter final : public CpuEmitter {
   llvm::Value* arena_place(std::int64_t offset);
   void describe_tile(std::int64_t offset, const Type& type, llvm::Value* data);
   llvm::Value* reference_operand(const Value* value, std::vector<std::int64_t>& borrowed);
+
+  // llvm_atomics.cpp
+  CpuScalar change(llvm::Value* place, const Atomic& atomic, CpuScalar value, CpuScalar compare);
+  llvm::Value* change_by_swapping(llvm::Value* place, const Atomic& atomic, CpuScalar value);
+  llvm::Value* swap(llvm::Value* place, const Atomic& atomic, llvm::Value* compare,
+                    llvm::Value* value);
 
   // llvm_matmul.cpp
   CpuScalar round_to_tf32(CpuScalar x);

@@ -79,11 +79,12 @@ bool is_plain(const TileAccess& access) {
   return is_one_piece(access) && access.predicate == nullptr && access.where == nullptr;
 }
 
-/// `pointer` where the tile is plain, else an access that spells out where.
+}  // namespace
+
 std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
-                        CudaEmitter& emitter) {
+                        CudaEmitter& emitter, bool is_spelled_out) {
   const std::string pointer = emitter.argument(access.pointer);
-  if (is_plain(access)) return pointer;
+  if (is_plain(access) && !is_spelled_out) return pointer;
   const bool one_piece = is_one_piece(access);
   std::string dimensions;
   if (one_piece) {
@@ -103,7 +104,6 @@ std::string access_text(const TileAccess& access, const Type& tile, const Statem
   return access.offsets == nullptr ? text : gathered_text(text, access, tile, statement, emitter);
 }
 
-/// The conditions under which a single element exists; empty: always.
 std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter) {
   std::string condition;
   for (const Value* value : {access.predicate, access.where}) {
@@ -113,6 +113,8 @@ std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter) {
   }
   return condition;
 }
+
+namespace {
 
 void require_layout(const Value* other, const Type& tile, const Statement& statement) {
   if (other == nullptr || !other->type.is_tile() || other->type.layout == tile.layout) return;

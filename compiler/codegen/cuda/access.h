@@ -1,11 +1,20 @@
 #pragma once
 
+#include <string>
+
 #include "compiler/codegen/cuda/emitter.h"
+#include "compiler/ops/memory.h"
 
 namespace tilewire {
 
 void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter);
+/// A pointer where the tile lies there in one piece, else (and if `is_spelled_out`) an access that
+/// says where each dimension lies. `tile`: the type of what is read or written.
+std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
+                        CudaEmitter& emitter, bool is_spelled_out = false);
+/// The conditions under which an access of rank 0 exists; empty: always.
+std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter);
 /// What the offsets of a gather pass through, where threads need other ones than they hold.
 int access_shared_bytes(const Statement& statement, int num_threads);
 

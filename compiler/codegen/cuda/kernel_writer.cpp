@@ -34,6 +34,10 @@ std::string story_of(const Statement& statement, const Artifact& description) {
     if (address == nullptr || address->operands.empty()) return std::string(word);
     return fmt::format("{} {}", word, address->operands.front()->name);
   }
+  if (statement.is("tile_atomic")) {
+    const Statement* address = statement.operands.at(0)->definition;
+    return fmt::format("atomic {} {}", statement.text("kind"), address->operands.front()->name);
+  }
   for (const Value* result : statement.results) {
     if (result->type.is_pointer() || result->type == Type::scalar(kIndex)) return "";
   }

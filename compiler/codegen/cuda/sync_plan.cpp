@@ -1,10 +1,12 @@
 #include "compiler/codegen/cuda/sync_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "compiler/codegen/cuda/schedule.h"
+#include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 
@@ -194,11 +196,16 @@ class Planner {
       }
       case Effect::kWrites: {
         const Mapping mapping = mapping_of(statement);
+        const bool has_pending = !state.reads.empty() || !state.writes.empty();
+        const auto atomic =
+            statement.is("tile_atomic") ? std::optional(Atomic::of(statement)) : std::nullopt;
+        // What a thread releases is what all of the CTA's have done.
         if (state.is_acquired || conflicts(state.writes, mapping) ||
-            conflicts(state.reads, mapping)) {
+            conflicts(state.reads, mapping) || (atomic && atomic->releases() && has_pending)) {
           meet_before(statement, state);
         }
         state.writes.insert(mapping);
+        state.is_acquired = atomic && atomic->acquires() && statement.flag("returns");
         return;
       }
       case Effect::kSynchronises:

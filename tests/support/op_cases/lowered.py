@@ -5,5 +5,6 @@ LOWERED_FROM = {
     "address": "load",
     "tile_load": "load",
     "tile_store": "store",
+    "tile_atomic": "atomic",
     "lsa_barrier": "barrier",
 }
