@@ -9,11 +9,12 @@ import tilewire as tw
 from op_cases.case import ALL, INTEGERS, Maker, poison_of
 from tilewire.types import to_numpy_dtype
 
+from fuzz import arithmetic
 from fuzz.expressions import Expressions, kind_of
 from fuzz.nodes import Node, literal, variable
 from fuzz.productions import PRODUCTIONS
 from fuzz.programs import Array, Program, dtype_of
-from fuzz.statements import Assign, For, If, Place, Statement, Store
+from fuzz.statements import Assign, For, If, Place, Return, Statement, Store
 from fuzz.statements import Index as ViewIndex
 from fuzz.views import Views
 
@@ -28,6 +29,8 @@ class Generator:
         self.make = Expressions(self.random, self.random.sample(EXTENTS, 3), PRODUCTIONS)
         self.views = Views(self.make)
         self.make.load = self.views.load_of
+        self.asked: list[Node] = []
+        """Integers that conditions may ask about."""
         self.count = 0
         self.budget = self.random.randint(4, 14)
 
@@ -50,9 +53,12 @@ class Generator:
             row = variable("row", tw.i64, ())
             self.make.scope.append(row)
             self.views.scalars.append(row)
+        self.asked = list(self.views.scalars)
         for array in program.arrays:
             self.views.add(array.name, dtype_of(array), array)
         program.body = [self.load() for _ in range(self.random.randint(1, 3))]
+        if not program.rows and self.random.random() < 0.1:
+            program.body.append(If(self.condition(), [Return()], []))
         program.body += self.block(depth=2)
         live = [each for each in self.make.scope if each.text[0] in "tv"]
         for node in self.random.sample(live, min(len(live), 3)):
@@ -138,27 +144,44 @@ class Generator:
             step = max(step, 8)
         else:
             upper = literal(lower + self.random.randint(0, 5), tw.i64)
+        how = "range"
+        if upper.text.lstrip("-").isdigit() and self.random.random() < 0.3:
+            how = "tw.unroll"  # the index is Python's own: it is asked about, not computed with
         loop = For(
             index.text,
-            f"range({lower}, {upper.text}, {step})",
+            f"{how}({lower}, {upper.text}, {step})",
             literal(lower, tw.i64),
             upper,
             step,
         )
-        scope, scalars = list(self.make.scope), list(self.views.scalars)
-        self.make.scope.append(index)
-        self.views.scalars.append(index)
+        scope, scalars, asked = list(self.make.scope), list(self.views.scalars), list(self.asked)
+        self.asked.append(index)
+        if how == "range":
+            self.make.scope.append(index)
+            self.views.scalars.append(index)
         loop.body = [*self.inner(depth), self.change()]
-        self.make.scope, self.views.scalars = scope, scalars
+        self.make.scope, self.views.scalars, self.asked = scope, scalars, asked
         return loop
 
     def branch(self, depth: int) -> Statement:
-        scalar = self.random.choice(self.views.scalars)
-        op = self.random.choice(["lt", "ge", "eq", "ne"])
-        condition = self.make.binary(op, scalar, literal(self.random.randint(0, 4), scalar.dtype))
         then_body = [*self.inner(depth), self.change()]
         else_body = self.inner(depth) if self.random.random() < 0.5 else []
-        return If(condition, then_body, else_body)
+        return If(self.condition(), then_body, else_body)
+
+    def condition(self) -> Node:
+        """Of integers that are always known, so that it is known too."""
+        scalar = self.random.choice(self.asked)
+        op = self.random.choice(["lt", "ge", "eq", "ne"])
+        asked = self.make.binary(op, scalar, literal(self.random.randint(0, 4), scalar.dtype))
+        choice = self.random.random()
+        if choice < 0.1:
+            text = f"(not {asked.text})"
+            return Node(text, tw.bool, (), lambda env: arithmetic.invert(asked.run(env)))
+        if choice < 0.3:
+            other, word = self.condition(), self.random.choice(["and", "or"])
+            text = f"({asked.text} {word} {other.text})"
+            return self.make.binary(word, asked, other, text)
+        return asked
 
     def store(self, node: Node) -> Statement:
         """To an output of its own, larger than the tile, or smaller: what is outside is dropped."""

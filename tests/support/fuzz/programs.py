@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from tilewire.types import dtype_of_numpy
 
 from fuzz.bounded import EPSILON, Bounded, exact
 from fuzz.nodes import Environment, Memory
-from fuzz.statements import Statement, block_lines
+from fuzz.statements import ReturnedError, Statement, block_lines
 
 
 @dataclass
@@ -81,8 +82,9 @@ class Program:
             local = dict(environment)
             if self.rows:
                 local["row"] = exact(np.asarray(row), tw.i64)
-            for each in self.body:
-                each.execute(local)
+            with contextlib.suppress(ReturnedError):
+                for each in self.body:
+                    each.execute(local)
         return {array.name: environment[array.name].elements for array in self.arrays}
 
 

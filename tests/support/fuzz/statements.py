@@ -95,7 +95,19 @@ class If:
             each.execute(environment)
 
 
-Statement = Assign | Store | For | If
+class ReturnedError(Exception):
+    """The program instance has ended."""
+
+
+class Return:
+    def lines(self) -> Iterator[str]:
+        yield "return"
+
+    def execute(self, environment: Environment) -> None:
+        raise ReturnedError
+
+
+Statement = Assign | Store | For | If | Return
 
 
 def block_lines(body: list[Statement]) -> Iterator[str]:
