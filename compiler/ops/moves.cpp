@@ -1,13 +1,11 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "compiler/codegen/cpu/emitter.h"
-#include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/moves.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
-#include "templates/tilewire/layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -85,39 +83,6 @@ std::vector<Type> infer_gather(const OpCall& call) {
   return {Type::tile(tile.dtype, index.shape)};
 }
 
-/// Elements between neighbours along each dimension.
-Shape strides_of(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
-  return strides;
-}
-
-/// The number of the operand's element that is the result's first, and the steps from there.
-struct Walk {
-  std::int64_t first = 0;
-  Shape steps;
-};
-
-Walk walk_of(const Statement& statement) {
-  const Shape& shape = statement.operands.at(0)->type.shape;
-  const Shape strides = strides_of(shape);
-  Walk walk{0, strides};
-  if (statement.is("transpose")) {
-    const Shape& axes = statement.integers("axes");
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      walk.steps[i] = strides[static_cast<std::size_t>(axes[i])];
-    }
-  } else if (statement.is("part")) {
-    const Shape& start = statement.integers("start");
-    for (std::size_t i = 0; i < start.size(); ++i) walk.first += start[i] * strides[i];
-  } else {
-    const auto axis = static_cast<std::size_t>(statement.integer("axis"));
-    walk.first = (shape[axis] - 1) * strides[axis];
-    walk.steps[axis] = -strides[axis];
-  }
-  return walk;
-}
-
 void emit_cpu_transpose(const Statement& statement, CpuEmitter& emitter) {
   const Value* tile = statement.operands[0];
   const Shape axes = statement.integers("axes");
@@ -193,57 +158,6 @@ void emit_cpu_gather(const Statement& statement, CpuEmitter& emitter) {
       });
 }
 
-void emit_walk_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.include("move.cuh");
-  const Value* tile = statement.operands.at(0);
-  const Value* result = statement.result();
-  const Walk walk = walk_of(statement);
-  emitter.define_here(
-      result,
-      fmt::format("tw::walk<{}, tw::Walk<{}, {}, {}>>({}, {})", emitter.type(result->type),
-                  emitter.extents(result->type), walk.first, fmt::join(walk.steps, ", "),
-                  emitter.argument(tile), emitter.shared(statement)),
-      statement.op->name);
-}
-
-void emit_cat_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.include("move.cuh");
-  const Value* a = statement.operands.at(0);
-  const Value* b = statement.operands.at(1);
-  const Value* result = statement.result();
-  emitter.define_here(
-      result,
-      fmt::format("tw::cat<{}, {}, {}, {}>({}, {}, {})", emitter.type(result->type),
-                  statement.integer("axis"), emitter.extents(a->type), emitter.extents(b->type),
-                  emitter.argument(a), emitter.argument(b), emitter.shared(statement)),
-      "joined");
-}
-
-void emit_gather_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.include("move.cuh");
-  const Value* tile = statement.operands.at(0);
-  const Value* indices = statement.operands.at(1);
-  const Value* result = statement.result();
-  const std::int64_t axis = statement.integer("axis");
-  const std::int64_t count = result->type.shape[static_cast<std::size_t>(axis)];
-  emitter.define_here(
-      result,
-      fmt::format("tw::gather_within<{}, {}, {}, {}>({}, {}, {})", emitter.type(result->type), axis,
-                  count, emitter.extents(tile->type), emitter.argument(tile),
-                  emitter.argument(indices), emitter.shared(statement)),
-      "gathered");
-}
-
-int moved_bytes(const Statement& statement, int) {
-  int most = 0;
-  for (const Value* operand : statement.operands) {
-    const Type& tile = operand->type;
-    most = std::max(
-        most, device::piece_bytes(static_cast<int>(tile.num_elements()), num_bytes(tile.dtype)));
-  }
-  return most;
-}
-
 OpInfo move_op(std::string_view name, std::string_view summary, int num_operands,
                std::vector<Type> (*infer)(const OpCall&),
                void (*emit_cpu)(const Statement&, CpuEmitter&),
@@ -270,7 +184,7 @@ OpInfo transpose_op() {
 
 OpInfo part_op() {
   OpInfo op = move_op("part", "A block of neighbouring elements of a tile.", 1, infer_part,
-                      emit_cpu_part, emit_walk_cuda);
+                      emit_cpu_part, emit_part_cuda);
   op.attributes = {{"start", AttributeSpec::Kind::kIntegers, true, "its first element"},
                    {"shape", AttributeSpec::Kind::kIntegers, true, "of the result"}};
   return op;

@@ -83,7 +83,7 @@ class Walk {
       return replace(std::move(statement), {value});
     }
     into.resize(num_before);
-    if (statement->op->effect == Effect::kPure && statement->results.size() == 1) {
+    if (statement->op->effect == Effect::kPure && !statement->results.empty()) {
       std::string attributes;
       for (const auto& [name, value] : statement->attributes) {
         attributes += name + "=" + to_string(value) + ",";
@@ -91,9 +91,9 @@ class Walk {
       const Key key{statement->op, statement->operands, std::move(attributes)};
       for (const auto& scope : available_) {
         const auto found = scope.find(key);
-        if (found != scope.end()) return replace(std::move(statement), {found->second});
+        if (found != scope.end()) return replace(std::move(statement), found->second);
       }
-      available_.back().emplace(key, statement->result());
+      available_.back().emplace(key, statement->results);
     }
     into.push_back(std::move(statement));
   }
@@ -167,7 +167,8 @@ class Walk {
 
   Program& program_;
   Replacements replaced_;
-  std::vector<std::map<Key, Value*>> available_;  ///< pure ops in sight, by enclosing region
+  /// Results of the pure ops in sight, by enclosing region.
+  std::vector<std::map<Key, std::vector<Value*>>> available_;
   Statements removed_;  ///< kept until the end, so that no new statement takes their address
   bool changed_ = false;
 };

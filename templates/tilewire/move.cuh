@@ -63,6 +63,31 @@ TILEWIRE_DEVICE ResultTile walk(const TileType& tile, void* shared) {
   return result;
 }
 
+/// The part of a tile that registers from `kFirst` on hold, on every thread: whole rounds over the
+/// threads come before it.
+template <typename ResultTile, int kFirst, typename TileType>
+TILEWIRE_DEVICE ResultTile registers_from(const TileType& tile) {
+  ResultTile result;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < ResultTile::Layout::kRegisters; ++i) {
+    result.set(i, element(tile, kFirst + i));
+  }
+  return result;
+}
+
+/// `b` behind `a` in every thread's registers: `a` is a whole number of rounds over the threads.
+template <typename ResultTile, typename TileA, typename TileB>
+TILEWIRE_DEVICE ResultTile append(const TileA& a, const TileB& b) {
+  constexpr int kOfA = Operand<TileA>::Layout::kRegisters;
+  static_assert(Operand<TileA>::Layout::kIsFull);
+  ResultTile result;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < ResultTile::Layout::kRegisters; ++i) {
+    result.set(i, i < kOfA ? element(a, i) : element(b, i - kOfA));
+  }
+  return result;
+}
+
 /// `a` of shape `A`, behind it along axis `kAxis` `b` of shape `B`.
 template <typename ResultTile, int kAxis, typename A, typename B, typename TileA, typename TileB>
 TILEWIRE_DEVICE ResultTile cat(const TileA& a, const TileB& b, void* shared) {

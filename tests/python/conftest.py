@@ -42,6 +42,17 @@ def emitted():
 
 
 @pytest.fixture
+def lowered():
+    """As `ir`, after the passes."""
+
+    def run(kernel, target="cpu", **arguments):
+        program = program_of(kernel, target, **arguments)
+        return _tilewire.emit_stage(program, _tilewire.Target(target), "lowered").decode()
+
+    return run
+
+
+@pytest.fixture
 def diagnose():
     """`diagnose(function, x="f32[?]", …)`: the UserError, checked to stand at the line of the
     function that ends in `# error`; returns its message and the text above the carets."""

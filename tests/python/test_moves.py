@@ -149,6 +149,18 @@ def test_gather_of_what_argmax_found():
     np.testing.assert_array_equal(y[:, 0], x.max(axis=1))
 
 
+def test_an_element_and_its_index_are_found_once(ir, lowered):
+    @tw.kernel
+    def f(x: tw.Tensor["M", "N"], y: tw.Tensor["M"], *, M: tw.const, N: tw.const):
+        tile = tw.load(x[:, :])
+        value, index = tw.max(tile, 1, return_index=True)
+        tw.store(y[:], value + tw.argmax(tile, 1) + index)
+
+    arguments = {"x": "f32[4, 8]", "y": "f32[4]"}
+    assert ir(f, **arguments).count("argmax(") == 2
+    assert lowered(f, **arguments).count("argmax(") == 1
+
+
 @tw.kernel
 def truth(x: tw.Tensor["N"], y: tw.Tensor[2], *, N: tw.const):
     tile = tw.load(x[:])

@@ -196,7 +196,27 @@ void check_gather() {
   }
 }
 
+/// Takes the elements from `kFirst` on, and puts all of them behind those again.
+template <int kFirst, typename L, typename K>
+void check_registers() {
+  using Joined = Blocked<L::kElements + K::kElements, L::kVector, L::kThreads>;
+  std::vector<int> values = numbers(L::kElements, -5000, 5000);
+  const auto joined = run<Tile<int, L>, Tile<int, Joined>>(values, [](const auto& tile, void*) {
+    const auto part = registers_from<Tile<int, K>, kFirst / L::kThreads>(tile);
+    return append<Tile<int, Joined>>(tile, part);
+  });
+  std::vector<int> expected = values;
+  expected.insert(expected.end(), values.begin() + kFirst, values.begin() + kFirst + K::kElements);
+  REQUIRE(joined == expected);
+}
+
 }  // namespace
+
+TEST_CASE("parts and joins of whole rounds stay in registers") {
+  check_registers<256, Blocked<1024, 4, 64>, Blocked<512, 4, 64>>();
+  check_registers<512, Blocked<1024, 2, 64>, Blocked<102, 2, 64>>();
+  check_registers<0, Blocked<128, 4, 32>, Blocked<1, 4, 32>>();
+}
 
 TEST_CASE("a histogram counts each element once, and leaves out what has no place") {
   check_histogram<Blocked<1000, 4, 64>, 16, 1>();

@@ -226,6 +226,21 @@ joined(1)(join)
 
 
 @op_case(
+    "part",
+    "cat",
+    inputs=lambda make: {"x": make.values(), "y": make.output()},
+    reference=lambda x: np.roll(x, x.shape[1] // 2, axis=1),
+    dtypes=ALL,
+    shapes=((2, 2048), (2, 4096), (3, 36), (1, 2)),  # long halves are in registers of their own
+)
+@tw.kernel
+def swap_halves(x: tw.Tensor["T", "H"], y: tw.Tensor["T", "H"], *, H: tw.const):
+    for row in tw.persistent(T):
+        first, second = tw.split(tw.load(x[row, :]))
+        tw.store(y[row, :], tw.cat(second, first))
+
+
+@op_case(
     "gather",
     inputs=lambda make: {
         "x": make.values(),
