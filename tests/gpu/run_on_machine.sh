@@ -88,13 +88,9 @@ two() { # NAME SECONDS COMMAND…: under torchrun, a rank per GPU
   fi
 }
 
-# Cases of one kernel at a time: shared memory, shuffles, masks, strides.
-sanitized_cases=sum_of_rows,sum_of_columns,max_of_rows,reduce_to_scalars,broadcast_first_column
-sanitized_cases+=,reshape_all,extract_last_column,copy_clipped_blocks,copy_strided
-
 sanitize_ops() { # TOOL SECONDS
   if ! command -v compute-sanitizer >/dev/null; then skip "ops-$1" "no compute-sanitizer"; else
-    TILEWIRE_OP_CASES=$sanitized_cases run "ops-$1" "$2" \
+    TILEWIRE_OP_CASES=sanitized run "ops-$1" "$2" \
       compute-sanitizer --tool "$1" --report-api-errors no --target-processes all \
       --error-exitcode 9 \
       "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 -p no:cacheprovider -q \

@@ -1,0 +1,30 @@
+"""The cases that compute-sanitizer watches on a GPU, in their first two dtypes: those that pass data
+through shared memory, mask, stride or scatter."""
+
+SANITIZED = (
+    "sum_of_rows",
+    "sum_of_columns",
+    "max_of_rows",
+    "reduce_to_scalars",
+    "argmax_of_columns",
+    "find_in_all",
+    "any_and_all",
+    "cumsum_of_columns",
+    "cumsum_of_rows_reversed",
+    "broadcast_first_column",
+    "reshape_all",
+    "extract_last_column",
+    "transpose_tile",
+    "transpose_rank_3",
+    "parts_and_flips",
+    "cat_of_columns",
+    "gather_rows",
+    "sort_both_ways",
+    "count_numbers",
+    "copy_clipped_blocks",
+    "copy_strided",
+    "matmul_of_tiles",
+    "matmul_of_views",
+    "atomic_over_rows",
+    "atomic_scatter",
+)
