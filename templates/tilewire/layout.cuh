@@ -184,6 +184,17 @@ TILEWIRE_CONSTEXPR int piece_bytes(int elements, int element_bytes) {
   return piece_elements(elements, element_bytes) * element_bytes;
 }
 
+/// Elements that are left out of shared memory to move what follows by a bank.
+TILEWIRE_CONSTEXPR int pad_elements(int element_bytes) {
+  return element_bytes < 4 ? 4 / element_bytes : 1;
+}
+
+/// Shared bytes of a tile that passes through in pieces, padded after every `row` elements.
+TILEWIRE_CONSTEXPR int padded_bytes(int elements, int row, int element_bytes) {
+  const int piece = piece_elements(elements, element_bytes);
+  return (piece + piece / row * pad_elements(element_bytes)) * element_bytes;
+}
+
 /// Parts that each of `lines` lines is scanned in at once: as many as there are groups of threads.
 TILEWIRE_CONSTEXPR int scan_parts(int lines, int threads) {
   const int groups = threads / threads_per_result(lines, threads);

@@ -26,9 +26,33 @@ struct Walk {
 /// What `take` may rely on.
 enum class Taken { kAll, kSome };
 
+/// Where element `index` of a piece lies: a word is left out after every `kRow` elements, so that
+/// neighbours in a column are in different banks. 0: none is left out.
+template <int kRow, typename T>
+TILEWIRE_CONSTEXPR int padded(int index) {
+  if constexpr (kRow > 0) {
+    return index + index / kRow * pad_elements(sizeof(T));
+  } else {
+    return index;
+  }
+}
+
+/// As `put_piece`, with padding.
+template <int kPiece, int kRow, typename T, typename TileType>
+TILEWIRE_DEVICE void put_padded(const TileType& tile, int start, T* piece) {
+  using L = typename Operand<TileType>::Layout;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < L::kRegisters; ++i) {
+    const int index = L::element(threadIdx.x, i) - start;
+    if (index >= 0 && index < kPiece && L::owns(threadIdx.x, i)) {
+      piece[padded<kRow, T>(index)] = element(tile, i);
+    }
+  }
+}
+
 /// Fills the registers of `result` for which `source(slot, element)` is the number of an element of
 /// the tile: all of them, or some, where it is any other number for the others.
-template <Taken kTaken, bool kIsSharedInUse, typename ResultTile, typename TileType,
+template <Taken kTaken, bool kIsSharedInUse, int kRow, typename ResultTile, typename TileType,
           typename Source>
 TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared,
                           const Source& source) {
@@ -41,7 +65,7 @@ TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared
   TILEWIRE_ROLLED
   for (int start = 0; start < L::kElements; start += kPiece) {
     if (kIsSharedInUse || start > 0) __syncthreads();
-    put_piece<kPiece>(tile, start, piece);
+    put_padded<kPiece, kRow>(tile, start, piece);
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
@@ -49,17 +73,19 @@ TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared
       const int index = source(i, K::element(threadIdx.x, i)) - start;
       const bool is_here =
           kIsAllHere || (index >= 0 && index < smaller(kPiece, L::kElements - start));
-      const T found = piece[is_here && K::holds(threadIdx.x, i) ? index : 0];
+      const bool is_read = is_here && K::holds(threadIdx.x, i);
+      const T found = piece[is_read ? padded<kRow, T>(index) : 0];
       result.set(i, is_here ? found : result.get(i));
     }
   }
 }
 
-template <typename ResultTile, typename W, typename TileType>
+/// `kRow`: padding, for steps that go down the columns of rows of that length.
+template <typename ResultTile, typename W, int kRow = 0, typename TileType>
 TILEWIRE_DEVICE ResultTile walk(const TileType& tile, void* shared) {
   ResultTile result;
-  take<Taken::kAll, false>(result, tile, shared,
-                           [](int, int element) { return W::source(element); });
+  take<Taken::kAll, false, kRow>(result, tile, shared,
+                                 [](int, int element) { return W::source(element); });
   return result;
 }
 
@@ -95,11 +121,11 @@ TILEWIRE_DEVICE ResultTile cat(const TileA& a, const TileB& b, void* shared) {
   constexpr int kOfA = A::size(kAxis) * kInner;
   constexpr int kOfB = B::size(kAxis) * kInner;
   ResultTile result;
-  take<Taken::kSome, false>(result, a, shared, [](int, int element) {
+  take<Taken::kSome, false, 0>(result, a, shared, [](int, int element) {
     const int within = element % (kOfA + kOfB);
     return within < kOfA ? element / (kOfA + kOfB) * kOfA + within : -1;
   });
-  take<Taken::kSome, true>(result, b, shared, [](int, int element) {
+  take<Taken::kSome, true, 0>(result, b, shared, [](int, int element) {
     const int within = element % (kOfA + kOfB) - kOfA;
     return within >= 0 ? element / (kOfA + kOfB) * kOfB + within : -1;
   });
@@ -131,7 +157,7 @@ TILEWIRE_DEVICE ResultTile gather_within(const TileType& tile, const IndexTile& 
   }
   ResultTile result;
   result.fill(typename ResultTile::Element{});
-  take<Taken::kSome, !kIsAligned>(result, tile, shared, [&](int slot, int element) {
+  take<Taken::kSome, !kIsAligned, 0>(result, tile, shared, [&](int slot, int element) {
     // Negative numbers are large as unsigned ones.
     const uint64_t at = static_cast<uint64_t>(static_cast<int64_t>(own.get(slot)));
     const int outer = element / (kCount * kInner);

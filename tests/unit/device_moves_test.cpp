@@ -149,12 +149,12 @@ void check_sort() {
   }
 }
 
-/// Transposes rows and columns.
-template <int kRows, int kColumns, typename L, typename K>
+/// Transposes rows and columns; padding after every `kRow` elements.
+template <int kRows, int kColumns, typename L, typename K, int kRow = 0>
 void check_transpose() {
   std::vector<int> values = numbers(L::kElements, -5000, 5000);
   const auto result = run<Tile<int, L>, Tile<int, K>>(values, [](const auto& tile, void* shared) {
-    return walk<Tile<int, K>, Walk<Extents<kColumns, kRows>, 0, 1, kColumns>>(tile, shared);
+    return walk<Tile<int, K>, Walk<Extents<kColumns, kRows>, 0, 1, kColumns>, kRow>(tile, shared);
   });
   for (std::size_t i = 0; i < values.size(); ++i) {
     REQUIRE(result[i % kColumns * kRows + i / kColumns] == values[i]);
@@ -269,6 +269,8 @@ TEST_CASE("sorting pads lines to a power of two and puts NaN last") {
 
 TEST_CASE("transposed, joined and gathered, in pieces too") {
   check_transpose<16, 96, Blocked<16 * 96, 4, 64>, Blocked<16 * 96, 4, 64>>();
+  check_transpose<16, 96, Blocked<16 * 96, 4, 64>, Blocked<16 * 96, 4, 64>, 96>();
+  check_transpose<300, 40, Blocked<12000, 4, 64>, Blocked<12000, 4, 64>, 40>();
   check_transpose<5, 7, Blocked<35, 1, 32>, Rows<7, 5, 1, 4, 32>>();
   check_transpose<3, 5000, Blocked<15000, 4, 64>, Blocked<15000, 1, 64>>();
   check_cat<1, 40, 9, 1, Blocked<40, 4, 64>, Blocked<9, 1, 64>, Blocked<49, 1, 64>>();

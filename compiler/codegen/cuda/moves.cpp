@@ -46,6 +46,17 @@ Walk walk_of(const Statement& statement) {
   return walk;
 }
 
+/// After how many elements of the tile there is padding in shared memory; 0: there is none. What
+/// goes down the columns would else meet in few banks.
+int padded_row_of(const Statement& statement) {
+  constexpr int kBankBytes = 128;  // of all banks
+  const Type& tile = statement.operands.at(0)->type;
+  const bool goes_down =
+      statement.is("transpose") && statement.integers("axes").back() + 1 < tile.rank();
+  if (!goes_down) return 0;
+  return std::max(static_cast<int>(tile.shape.back()), kBankBytes / num_bytes(tile.dtype));
+}
+
 /// Whether nothing lies between neighbours along `axis` but what is behind it.
 bool is_outermost(const Shape& shape, std::size_t axis) {
   return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis),
@@ -88,11 +99,13 @@ void emit_walk_cuda(const Statement& statement, CudaEmitter& emitter) {
   const Value* tile = statement.operands.at(0);
   const Value* result = statement.result();
   const Walk walk = walk_of(statement);
+  const int row = padded_row_of(statement);
   emitter.define_here(
       result,
-      fmt::format("tw::walk<{}, tw::Walk<{}, {}, {}>>({}, {})", emitter.type(result->type),
+      fmt::format("tw::walk<{}, tw::Walk<{}, {}, {}>{}>({}, {})", emitter.type(result->type),
                   emitter.extents(result->type), walk.first, fmt::join(walk.steps, ", "),
-                  emitter.argument(tile), emitter.shared(statement)),
+                  row > 0 ? fmt::format(", {}", row) : "", emitter.argument(tile),
+                  emitter.shared(statement)),
       statement.op->name);
 }
 
@@ -140,6 +153,10 @@ void emit_gather_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 int moved_bytes(const Statement& statement, int num_threads) {
+  if (const int row = padded_row_of(statement); row > 0) {
+    const Type& tile = statement.operands.at(0)->type;
+    return device::padded_bytes(static_cast<int>(tile.num_elements()), row, num_bytes(tile.dtype));
+  }
   if (statement.is("part") && is_part_in_registers(statement, num_threads)) return 0;
   if (statement.is("cat") && is_cat_in_registers(statement, num_threads)) return 0;
   int most = 0;

@@ -22,11 +22,11 @@ using TileF32_4x64x3 = tw::Tile<float, tw::Blocked<4 * H * 3, 1, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 transpose_rank_3_kernel(float* x, float* y) {
-  __shared__ alignas(16) char shared[3072];
+  __shared__ alignas(16) char shared[3120];
 
   // 1. transpose_rank_3.py:4: load x, transpose, store y
   const TileF32_3x4x64 x_tile = tw::load<TileF32_3x4x64, 4>(x);
   const TileF32_4x64x3 transpose =
-      tw::walk<TileF32_4x64x3, tw::Walk<tw::Extents<4, H, 3>, 0, 64, 1, 256>>(x_tile, shared);
+      tw::walk<TileF32_4x64x3, tw::Walk<tw::Extents<4, H, 3>, 0, 64, 1, 256>, 64>(x_tile, shared);
   tw::store<1>(y, transpose);
 }

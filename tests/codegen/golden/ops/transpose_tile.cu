@@ -22,11 +22,11 @@ using TileF32_64x4 = tw::Tile<float, tw::Blocked<H * 4, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 transpose_tile_kernel(float* x, float* y) {
-  __shared__ alignas(16) char shared[1024];
+  __shared__ alignas(16) char shared[1040];
 
   // 1. transpose_tile.py:2: load x, transpose, store y
   const TileF32_4x64 x_tile = tw::load<TileF32_4x64, 4>(x);
   const TileF32_64x4 transpose =
-      tw::walk<TileF32_64x4, tw::Walk<tw::Extents<H, 4>, 0, 1, 64>>(x_tile, shared);
+      tw::walk<TileF32_64x4, tw::Walk<tw::Extents<H, 4>, 0, 1, 64>, 64>(x_tile, shared);
   tw::store<4>(y, transpose);
 }
