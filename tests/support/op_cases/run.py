@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,17 @@ def run_on_torch(case: Case, arguments: Arguments, device: str) -> None:
                 value[...] = to_numpy(tensors[name], value)
 
 
+def bytes_of(copy: Any, num_bytes: int) -> Any:
+    """A tensor over a rank's copy of a window; PyTorch's DLPack doesn't know every dtype."""
+    import torch
+
+    if isinstance(copy, np.ndarray):
+        return torch.from_numpy(copy.reshape(-1).view(np.uint8))
+    interface = {"version": 3, "shape": (num_bytes,), "typestr": "|u1", "strides": None}
+    interface["data"] = (copy.address, False)
+    return torch.as_tensor(types.SimpleNamespace(__cuda_array_interface__=interface), device="cuda")
+
+
 def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm: Any) -> None:
     import torch
 
@@ -101,9 +113,9 @@ def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm
     for name, value in arguments.by_rank[0].items():
         if is_window(case, name):
             given[name] = comm.window(value.shape, dtype_of_numpy(value.dtype))
-            copies[name] = [torch.from_dlpack(given[name].at(r)) for r in range(case.world)]
+            copies[name] = [bytes_of(given[name].at(r), value.nbytes) for r in range(case.world)]
             for rank, tensors in enumerate(ranks):
-                copies[name][rank].copy_(tensors[name])
+                copies[name][rank].copy_(tensors[name].contiguous().reshape(-1).view(torch.uint8))
         elif isinstance(value, np.ndarray):
             given[name] = [tensors[name] for tensors in ranks]
         else:
@@ -111,7 +123,10 @@ def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm
     case.kernel[case.grid](**given, **case.constants)
     for name, by_rank in copies.items():
         for rank, tensors in enumerate(ranks):
-            tensors[name].copy_(by_rank[rank])
+            old = tensors[name]
+            tensors[name] = by_rank[rank].clone().view(old.dtype).reshape(old.shape)
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()  # before the windows go
 
 
 def check(case: Case, arguments: Arguments, expected: Outputs, slack: float = 1) -> None:

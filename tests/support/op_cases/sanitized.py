@@ -1,5 +1,5 @@
-"""The cases that compute-sanitizer watches on a GPU, in their first two dtypes: those that pass data
-through shared memory, mask, stride or scatter."""
+"""The cases that compute-sanitizer watches on a GPU, in their first two dtypes: those that pass
+data through shared memory, mask, stride or scatter."""
 
 SANITIZED = (
     "sum_of_rows",
