@@ -2,8 +2,9 @@
 some through NVRTC.
 
 2,000 a run, from a seed that the run draws and prints; TILEWIRE_FUZZ_SEED=N repeats it,
-TILEWIRE_FUZZ_PROGRAMS=N changes the number. A failure prints its program whole, and its seed, which
-goes into FOUND below together with the fix.
+TILEWIRE_FUZZ_PROGRAMS=N changes the number. A failure prints its seed, the program, and
+the program cut down to what still fails: that becomes a case in tests/support/op_cases/found.py,
+together with the fix.
 """
 
 import concurrent.futures
@@ -15,31 +16,46 @@ import traceback
 import pytest
 from fuzz.generator import generate
 from fuzz.run import check, described, emit, known_fraction, run_on_cpu, run_on_torch
+from fuzz.shrink import shrink
 from tilewire import _tilewire
 
 FIRST_SEED = int(os.environ.get("TILEWIRE_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
 NUM_PROGRAMS = int(os.environ.get("TILEWIRE_FUZZ_PROGRAMS") or 2000)
 BATCH = 100
 NVRTC_EVERY = 20
-# Seeds of programs that once came out wrong.
-FOUND: list[int] = []
 
 
-def try_program(seed):
-    """Empty, or what is wrong with the program of this seed."""
-    program = generate(seed)
+def try_program(program):
+    """Empty, or what is wrong with the program."""
     try:
         check(program, run_on_cpu(program))
         assert emit(program, "sm_90a", "cuda")
     except AssertionError as error:
         return str(error)
     except Exception:
-        return f"seed {seed}\n{described(program)}\n{traceback.format_exc()}"
+        return f"seed {program.seed}\n{described(program)}\n{traceback.format_exc()}"
     return ""
 
 
+def kind_of_failure(program):
+    """The type of an exception, or that a result is wrong; a program without meaning has none."""
+    try:
+        program.expected()
+    except (KeyError, AssertionError):
+        return ""
+    failure = try_program(program)
+    return failure.strip().splitlines()[-1].split(":")[0] if "Traceback" in failure else failure[:4]
+
+
 def try_batch(seeds):
-    return list(filter(None, map(try_program, seeds)))
+    """The failures of these seeds; behind the first one, the same cut down."""
+    failures = []
+    for program in map(generate, seeds):
+        failure = try_program(program)
+        if failure and not failures:
+            failure += "\n\ncut down:\n" + try_program(shrink(program, kind_of_failure))
+        failures += [failure] if failure else []
+    return failures
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +73,6 @@ def test_programs_against_numpy(number, batches):
     print(f"TILEWIRE_FUZZ_SEED={FIRST_SEED}: seeds {start} to {start + BATCH - 1}")
     failures = batches[start].result()
     assert not failures, "\n\n".join([f"{len(failures)} of {BATCH} programs:", *failures[:3]])
-
-
-@pytest.mark.parametrize("seed", FOUND)
-def test_seeds_that_found_something(seed):
-    assert not try_program(seed)
 
 
 def test_programs_through_nvrtc():
@@ -90,6 +101,13 @@ def test_a_wrong_result_is_found():
     arguments[name][...] = arguments[name].astype(bool) == 0
     with pytest.raises(AssertionError, match=f"seed {program.seed}: {name}: "):
         check(program, arguments)
+
+
+def test_a_failing_program_is_cut_down():
+    program = next(p for p in map(generate, range(50)) if p.text.count("tw.cumsum") == 1)
+    failing = shrink(program, lambda p: "wrong" if "tw.cumsum" in p.text else "")
+    assert "tw.cumsum" in failing.text and len(list(failing.text.splitlines())) < 25
+    assert len(failing.body) == 1
 
 
 def test_most_of_what_is_computed_is_compared():

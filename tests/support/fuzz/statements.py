@@ -114,6 +114,8 @@ def block_lines(body: list[Statement]) -> Iterator[str]:
     for each in body:
         for line in each.lines():
             yield f"    {line}"
+    if not body:
+        yield "    pass"
 
 
 @dataclass
