@@ -44,6 +44,12 @@ void bind_signature(Class& builder) {
            py::arg("source_file"), py::arg("target"))
       .def("set_location", py::overload_cast<int, int>(&Builder::set_location), py::arg("line"),
            py::arg("column"))
+      .def(
+          "set_location",
+          [](PythonBuilder& self, std::string file, int line, int column) {
+            self.set_location(SourceLocation{std::move(file), line, column});
+          },
+          py::arg("file"), py::arg("line"), py::arg("column"))
       .def("name", &Builder::name, kReference, py::arg("value").none(false), py::arg("user_name"))
       .def("tensor", &Builder::tensor, kReference, py::arg("name"), py::arg("dtype"),
            py::arg("shape"))
@@ -181,6 +187,10 @@ void bind_control_flow(Class& builder) {
           py::arg("iterate"), py::arg("lower"), py::arg("upper"), py::arg("step"),
           py::arg("initial"), "Opens a loop; returns its index and the carried values.")
       .def("end_for", &Builder::end_for, kReference, py::arg("yielded"))
+      .def("begin_while", &Builder::begin_while, kReference, py::arg("initial"),
+           "Opens a loop's condition; returns the carried values as it sees them.")
+      .def("begin_do", &Builder::begin_do, kReference, py::arg("condition").none(false))
+      .def("end_while", &Builder::end_while, kReference, py::arg("yielded"))
       .def("begin_if", &Builder::begin_if, py::arg("condition").none(false))
       .def("begin_else", &Builder::begin_else, py::arg("then_values"))
       .def("end_if", &Builder::end_if, kReference, py::arg("else_values"))

@@ -183,9 +183,17 @@ class Builder {
   Loop begin_for(Iterate iterate, Operand lower, Operand upper, Operand step,
                  const std::vector<Operand>& initial);
   Values end_for(const std::vector<Operand>& yielded);  ///< cast to the types at entry
+  /// Returns the carried values as the condition sees them.
+  Values begin_while(const std::vector<Operand>& initial);
+  /// Ends the condition, which is tested before each iteration; the carried values for the body.
+  Values begin_do(Value* condition);
+  Values end_while(const std::vector<Operand>& yielded);  ///< cast to the types at entry
   void begin_if(Value* condition);
   void begin_else(const std::vector<Operand>& then_values);
   Values end_if(const std::vector<Operand>& else_values);  ///< of a common type each
+  /// Ends the program instance; may stand anywhere, and all of an instance's threads meet it. What
+  /// a region hands out behind it doesn't matter: the other branch of an `if` decides the types,
+  /// and where a loop's body ends with it, `end_for` and `end_while` take nothing.
   void return_();
 
   // Control flow, closed form (for C++).
@@ -195,6 +203,10 @@ class Builder {
   Values for_persistent(Operand count, const std::vector<Operand>& initial, const LoopBody& body);
   Values for_ranks(const std::vector<Operand>& initial, const LoopBody& body);
   Values for_peers(const std::vector<Operand>& initial, const LoopBody& body);
+  using Condition = std::function<Value*(const Values& carried)>;
+  using WhileBody = std::function<std::vector<Operand>(const Values& carried)>;
+  Values while_(const std::vector<Operand>& initial, const Condition& condition,
+                const WhileBody& body);
   using Branch = std::function<std::vector<Operand>()>;
   Values if_(Value* condition, const Branch& then_branch, const Branch& else_branch);
 
@@ -206,11 +218,11 @@ class Builder {
   Program finish();
 
  private:
-  /// A for or an if that is not yet ended.
+  /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;
     std::vector<Operand> then_values;  ///< of an if, known from begin_else on
-    bool in_else = false;
+    bool in_else = false;              ///< in the second region, of an if or a while
   };
 
   Value* materialise(const Operand& operand, DType dtype);
@@ -237,6 +249,10 @@ class Builder {
   Value* parameter(Parameter::Kind kind, std::string name, DType dtype,
                    std::vector<Dimension> shape);
   void append(std::unique_ptr<Statement> statement);
+  /// Values of these types for code that never runs.
+  std::vector<Operand> unreached(const std::vector<Type>& types);
+  Values enter_carried(Statement& loop, Region& region);
+  Values end_loop(StatementKind kind, std::string_view call, const std::vector<Operand>& yielded);
   void yield(const std::vector<Operand>& operands, const std::vector<Type>& types,
              std::string_view what);
   Open take_open(StatementKind kind, std::string_view call);

@@ -19,6 +19,15 @@ bool can_broadcast(const Type& from, const Type& to) {
   return fits;
 }
 
+/// Whether what follows in the region is never reached.
+bool has_returned(const Region& region) {
+  return std::any_of(region.statements.begin(), region.statements.end(), [](const auto& statement) {
+    if (statement->kind == StatementKind::kReturn) return true;
+    return statement->kind == StatementKind::kIf && has_returned(statement->regions[0]) &&
+           has_returned(statement->regions[1]);
+  });
+}
+
 }  // namespace
 
 Value* Builder::fit(const Operand& operand, const Type& type, std::string_view what) {
@@ -55,6 +64,15 @@ Value* Builder::carry(const Operand& next, const Value& entry) {
                                       : "an integer, like 0"));
   }
   return fit(next, type, "the loop's carried value");
+}
+
+std::vector<Operand> Builder::unreached(const std::vector<Type>& types) {
+  std::vector<Operand> values;
+  for (const Type& type : types) {
+    const bool is_tile = type.is_tile();
+    values.emplace_back(is_tile ? zeros(type.shape, type.dtype) : constant(false, type.dtype));
+  }
+  return values;
 }
 
 Builder::Open Builder::take_open(StatementKind kind, std::string_view call) {
@@ -96,13 +114,9 @@ Builder::Loop Builder::begin_for(Iterate iterate, Operand lower, Operand upper, 
   loop.index = program_.new_value(Type::scalar(kIndex));
   statement->regions[0].arguments.push_back(loop.index);
   for (const Operand& operand : initial) {
-    Value* value = materialise(operand, common_dtype_of({operand}));
-    statement->operands.push_back(value);
-    Value* carried = program_.new_value(value->type, value->name);
-    statement->regions[0].arguments.push_back(carried);
-    loop.carried.push_back(carried);
+    statement->operands.push_back(materialise(operand, common_dtype_of({operand})));
   }
-  regions_.push_back(&statement->regions[0]);
+  loop.carried = enter_carried(*statement, statement->regions[0]);
   open_.push_back(Open{std::move(statement), {}, false});
   return loop;
 }
@@ -111,18 +125,39 @@ Values Builder::end_for(const std::vector<Operand>& yielded) {
   if (open_.empty() || open_.back().statement->kind != StatementKind::kFor) {
     fail("end_for without begin_for");
   }
-  const Region& body = open_.back().statement->regions[0];
+  return end_loop(StatementKind::kFor, "end_for", yielded);
+}
+
+/// Opens a loop's region, with arguments for the values that it carries.
+Values Builder::enter_carried(Statement& loop, Region& region) {
+  Values carried;
+  for (std::size_t i = loop.num_bounds(); i < loop.operands.size(); ++i) {
+    const Value* initial = loop.operands[i];
+    carried.push_back(program_.new_value(initial->type, initial->name));
+    region.arguments.push_back(carried.back());
+  }
+  regions_.push_back(&region);
+  return carried;
+}
+
+Values Builder::end_loop(StatementKind kind, std::string_view call,
+                         const std::vector<Operand>& yielded) {
+  const Statement& loop = *open_.back().statement;
+  const Region& body = loop.body();
+  const std::size_t num_carried = loop.operands.size() - loop.num_bounds();
+  const Values carried(body.arguments.end() - static_cast<std::ptrdiff_t>(num_carried),
+                       body.arguments.end());
   std::vector<Type> types;
-  for (std::size_t i = 1; i < body.arguments.size(); ++i) types.push_back(body.arguments[i]->type);
+  for (const Value* value : carried) types.push_back(value->type);
   std::vector<Operand> next = yielded;
+  if (has_returned(body)) next.assign(carried.begin(), carried.end());
   for (std::size_t i = 0; i < std::min(next.size(), types.size()); ++i) {
-    next[i] = carry(next[i], *body.arguments[i + 1]);
+    next[i] = carry(next[i], *carried[i]);
   }
   yield(next, types, "the loop");
-  Open open = take_open(StatementKind::kFor, "end_for");
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const Value* carried = open.statement->regions[0].arguments[i + 1];
-    Value* result = program_.new_value(types[i], carried->name);
+  Open open = take_open(kind, call);
+  for (const Value* value : carried) {
+    Value* result = program_.new_value(value->type, value->name);
     result->definition = open.statement.get();
     open.statement->results.push_back(result);
   }
@@ -155,10 +190,22 @@ void Builder::begin_else(const std::vector<Operand>& then_values) {
   regions_.back() = &open_.back().statement->regions[1];
 }
 
-Values Builder::end_if(const std::vector<Operand>& else_values) {
+Values Builder::end_if(const std::vector<Operand>& handed_out) {
   const bool is_open = !open_.empty() && open_.back().statement->kind == StatementKind::kIf;
   if (!is_open || !open_.back().in_else) fail("end_if without begin_else");
-  const std::vector<Operand> then_values = open_.back().then_values;
+  std::vector<Operand> then_values = open_.back().then_values;
+  std::vector<Operand> else_values = handed_out;
+  Statement& branch = *open_.back().statement;
+  // A branch that has returned hands out nothing: what the other does, for the sake of the form.
+  const bool then_returns = has_returned(branch.regions[0]);
+  const bool else_returns = has_returned(branch.regions[1]);
+  if (then_returns && else_returns) {
+    then_values = else_values = {};
+  } else if (then_returns) {
+    then_values = else_values;
+  } else if (else_returns) {
+    else_values = then_values;
+  }
   if (then_values.size() != else_values.size()) {
     fail("the branches of an if hand out different numbers of values");
   }
@@ -169,8 +216,10 @@ Values Builder::end_if(const std::vector<Operand>& else_values) {
     const DType dtype = common_dtype_of(both);
     types.push_back(shape.empty() ? Type::scalar(dtype) : Type::tile(dtype, shape));
   }
+  if (else_returns) else_values = unreached(types);
   yield(else_values, types, "the else branch");
   regions_.back() = &open_.back().statement->regions[0];
+  if (then_returns) then_values = unreached(types);
   yield(then_values, types, "the then branch");
   Open open = take_open(StatementKind::kIf, "end_if");
   for (const Type& type : types) {

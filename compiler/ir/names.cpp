@@ -28,6 +28,7 @@ std::string default_name(const Statement& statement) {
     case StatementKind::kOp:
       break;
     case StatementKind::kFor:
+    case StatementKind::kWhile:
       return "carried";
     case StatementKind::kIf:
       return "chosen";
@@ -94,7 +95,8 @@ void ValueNames::add_region(const Region& region) {
     }
     for (const Region& inner : statement->regions) {
       for (const Value* argument : inner.arguments) {
-        const bool is_index = argument == inner.arguments.front();
+        const bool is_index =
+            statement->kind == StatementKind::kFor && argument == inner.arguments.front();
         add(argument, !argument->name.empty() ? argument->name : is_index ? "i" : "carried");
       }
       add_region(inner);

@@ -54,6 +54,9 @@ class Parser : private TokenStream {
   std::unique_ptr<Statement> statement();
   void op(Statement& statement, const std::vector<Token>& names);
   void for_loop(Statement& statement, const std::vector<Token>& names);
+  void while_loop(Statement& statement, const std::vector<Token>& names);
+  std::vector<Token> carried(Statement& statement, const std::vector<Token>& names,
+                             const Token& at);
   void if_else(Statement& statement, const std::vector<Token>& names);
   void results(Statement& statement, const std::vector<Token>& names);
   std::vector<Type> inferred(const Statement& statement, const Token& at);
@@ -214,6 +217,8 @@ std::unique_ptr<Statement> Parser::statement() {
   }
   if (accept("for")) {
     for_loop(*result, names);
+  } else if (accept("while")) {
+    while_loop(*result, names);
   } else if (accept("if")) {
     if_else(*result, names);
   } else if (accept("yield")) {
@@ -259,6 +264,49 @@ void Parser::for_loop(Statement& statement, const std::vector<Token>& names) {
   expect(')');
   if (accept("with")) statement.attributes = attributes();
   statement.attributes["iterate"] = iterate.text;
+  const std::vector<Token> carried = this->carried(statement, names, iterate);
+  results(statement, names);
+  Region& body = statement.regions.emplace_back();
+  body.arguments.push_back(define(index, Type::scalar(kIndex), nullptr));
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    body.arguments.push_back(define(carried[i], statement.results[i]->type, nullptr));
+  }
+  block(body);
+}
+
+void Parser::while_loop(Statement& statement, const std::vector<Token>& names) {
+  statement.kind = StatementKind::kWhile;
+  const Token at = token();
+  if (accept("with")) statement.attributes = attributes();
+  std::vector<Token> carried = this->carried(statement, names, at);
+  results(statement, names);
+  statement.regions.resize(2);
+  for (Region& region : statement.regions) {
+    for (std::size_t i = 0; i < carried.size(); ++i) {
+      region.arguments.push_back(define(carried[i], statement.results[i]->type, nullptr));
+    }
+    block(region);
+    if (&region == &statement.regions[1]) return;
+    keyword("do");
+    const std::size_t num_carried = carried.size();
+    carried.clear();
+    const Token inside = token();
+    if (accept('(')) {
+      do {
+        carried.push_back(take(Token::Kind::kValue, "a carried value's name"));
+      } while (accept(','));
+      expect(')');
+    }
+    if (carried.size() != num_carried) {
+      fail_at(inside, fmt::format("a loop that carries {} values names {} in `do`", num_carried,
+                                  carried.size()));
+    }
+  }
+}
+
+/// The initial values become operands; returns the names that the region gives them.
+std::vector<Token> Parser::carried(Statement& statement, const std::vector<Token>& names,
+                                   const Token& at) {
   std::vector<Token> carried;
   if (accept("carry")) {
     expect('(');
@@ -270,16 +318,10 @@ void Parser::for_loop(Statement& statement, const std::vector<Token>& names) {
     expect(')');
   }
   if (carried.size() != names.size()) {
-    fail_at(iterate, fmt::format("a loop that carries {} values gives {} results", carried.size(),
-                                 names.size()));
+    fail_at(at, fmt::format("a loop that carries {} values gives {} results", carried.size(),
+                            names.size()));
   }
-  results(statement, names);
-  Region& body = statement.regions.emplace_back();
-  body.arguments.push_back(define(index, Type::scalar(kIndex), nullptr));
-  for (std::size_t i = 0; i < carried.size(); ++i) {
-    body.arguments.push_back(define(carried[i], statement.results[i]->type, nullptr));
-  }
-  block(body);
+  return carried;
 }
 
 void Parser::if_else(Statement& statement, const std::vector<Token>& names) {

@@ -102,6 +102,8 @@ class Printer {
                                        location_text(statement)));
       case StatementKind::kFor:
         return print_for(statement, depth);
+      case StatementKind::kWhile:
+        return print_while(statement, depth);
       case StatementKind::kIf:
         return print_if(statement, depth);
       case StatementKind::kYield:
@@ -114,20 +116,41 @@ class Printer {
 
   void print_for(const Statement& statement, int depth) {
     const Region& body = statement.regions.at(0);
-    std::vector<std::string> carried;
-    for (std::size_t i = 3; i < statement.operands.size(); ++i) {
-      carried.push_back(fmt::format("{} = {}", value_text(body.arguments.at(i - 2)),
-                                    value_text(statement.operands[i])));
-    }
     const std::span<Value* const> bounds(statement.operands.data(), 3);
     std::string text =
         fmt::format("{}for {} = {}({}){}", results_text(statement),
                     value_text(body.arguments.at(0)), name_of(statement.iterate()),
                     values_text(bounds), attributes_text(statement.attributes, " with", "iterate"));
-    if (!carried.empty()) text += fmt::format(" carry ({})", fmt::join(carried, ", "));
-    line(depth, text + types_text(statement) + location_text(statement) + " {");
+    line(depth,
+         text + carried_text(statement) + types_text(statement) + location_text(statement) + " {");
     region(body, depth + 1);
     line(depth, "}");
+  }
+
+  void print_while(const Statement& statement, int depth) {
+    line(depth, results_text(statement) + "while" + attributes_text(statement.attributes, " with") +
+                    carried_text(statement) + types_text(statement) + location_text(statement) +
+                    " {");
+    region(statement.regions.at(0), depth + 1);
+    const std::vector<Value*>& arguments = statement.regions.at(1).arguments;
+    const std::string inside =
+        arguments.empty() ? "" : fmt::format(" ({})", values_text(arguments));
+    line(depth, fmt::format("}} do{} {{", inside));
+    region(statement.regions.at(1), depth + 1);
+    line(depth, "}");
+  }
+
+  /// ` carry (%a = %initial, …)`, with the arguments of a loop's first region.
+  std::string carried_text(const Statement& loop) const {
+    std::vector<std::string> carried;
+    const std::vector<Value*>& arguments = loop.regions.at(0).arguments;
+    const std::size_t num_before = loop.num_bounds() == 0 ? 0 : 1;
+    for (std::size_t i = num_before; i < arguments.size(); ++i) {
+      carried.push_back(
+          fmt::format("{} = {}", value_text(arguments[i]),
+                      value_text(loop.operands.at(loop.num_bounds() + i - num_before))));
+    }
+    return carried.empty() ? "" : fmt::format(" carry ({})", fmt::join(carried, ", "));
   }
 
   void print_if(const Statement& statement, int depth) {

@@ -36,15 +36,19 @@ enum class StatementKind : std::uint8_t {
   kFor,     ///< operands: lower, upper, step, then initial values; one region with arguments
             ///< (index, carried…), ended by yield; results: the carried values after the loop.
             ///< How it iterates is attribute "iterate": see `Iterate`.
+  kWhile,   ///< operands: initial values; two regions with the carried values as arguments. The
+            ///< first yields one bool: whether the second, which yields the next values, runs
+            ///< (again); results: the carried values after the loop.
   kIf,      ///< operand: a bool scalar; two regions, each ended by yield; results: what they yield
-  kYield,   ///< ends a region of for and if; operands: the values handed out
-  kReturn,  ///< ends the program instance
+  kYield,   ///< ends a region; operands: the values handed out
+  kReturn,  ///< ends the program instance, in whatever regions it stands
 };
 
 /// How a `for` goes through its index. kPersistent, kRanks and kPeers become kRange in the
 /// specialise pass, unrolled where the design says so.
 enum class Iterate : std::uint8_t {
-  kRange,       ///< lower, lower + step, … while below upper
+  kRange,       ///< lower, lower + step, … while below upper (above it where the step is negative;
+                ///< no iteration where it is 0). After specialise every step is positive.
   kPersistent,  ///< program_id, program_id + num_programs, …: lower and step are 0 and 1 in the IR
   kRanks,       ///< every rank of the team, in rank order
   kPeers,       ///< every other rank of the team, in rank order
@@ -73,6 +77,12 @@ class Statement {
   bool has(std::string_view name) const { return attributes.find(name) != attributes.end(); }
 
   Iterate iterate() const;  ///< for kFor
+
+  /// How many operands of a loop stand before its initial values.
+  std::size_t num_bounds() const { return kind == StatementKind::kFor ? 3 : 0; }
+  /// The region of a loop that yields the next carried values.
+  Region& body() { return regions.back(); }
+  const Region& body() const { return regions.back(); }
 };
 
 /// One extent of a parameter: static, or named by a dimension of the program (`"T"`).

@@ -21,6 +21,8 @@ std::string_view name_of(const Statement& statement) {
       return statement.op == nullptr ? "op" : statement.op->name;
     case StatementKind::kFor:
       return "for";
+    case StatementKind::kWhile:
+      return "while";
     case StatementKind::kIf:
       return "if";
     case StatementKind::kYield:
@@ -40,7 +42,7 @@ class Verifier {
     for (const Value* argument : program_.body.arguments) define(argument, nullptr, nullptr);
     for (const auto& statement : program_.body.statements) {
       if (statement->kind == StatementKind::kYield) {
-        fail(statement.get(), "it stands outside of `for` and `if`");
+        fail(statement.get(), "it stands outside of `for`, `while` and `if`");
       }
       verify_statement(*statement);
     }
@@ -63,8 +65,11 @@ class Verifier {
   void verify_statement(const Statement& statement);
   void verify_op(const Statement& statement);
   void verify_for(const Statement& statement);
+  void verify_while(const Statement& statement);
+  void verify_carried(const Statement& loop, const Region& region);
   void verify_if(const Statement& statement);
-  void verify_region(const Statement& owner, const Region& region);
+  void verify_region(const Statement& owner, const Region& region, const std::vector<Type>& yields);
+  std::vector<Type> result_types(const Statement& statement) const;
 
   void define(const Value* value, const Statement* at, const Statement* definition) {
     check(value != nullptr, at, "a value is missing");
@@ -159,6 +164,9 @@ void Verifier::verify_statement(const Statement& statement) {
     case StatementKind::kFor:
       verify_for(statement);
       break;
+    case StatementKind::kWhile:
+      verify_while(statement);
+      break;
     case StatementKind::kIf:
       verify_if(statement);
       break;
@@ -212,24 +220,48 @@ void Verifier::verify_for(const Statement& statement) {
                             *word == tilewire::name_of(Iterate::kPeers)),
         &statement, "attribute `iterate` must be range, persistent, ranks or peers");
   check(statement.regions.size() == 1, &statement, "it has one region");
-  const std::size_t num_carried = statement.operands.size() - 3;
   const Region& body = statement.regions[0];
-  check(body.arguments.size() == num_carried + 1, &statement,
-        fmt::format("the region has {} arguments, but must have {}", body.arguments.size(),
-                    num_carried + 1));
+  verify_carried(statement, body);
   check(body.arguments[0] != nullptr && body.arguments[0]->type == Type::scalar(kIndex), &statement,
         "the index has type i64");
-  check(statement.results.size() == num_carried, &statement,
-        fmt::format("it carries {} values, but has {} results", num_carried,
-                    statement.results.size()));
+  verify_region(statement, body, result_types(statement));
+}
+
+void Verifier::verify_while(const Statement& statement) {
+  check(statement.op == nullptr, &statement, "it names an op");
+  check(statement.regions.size() == 2, &statement, "it has two regions");
+  for (const Region& region : statement.regions) verify_carried(statement, region);
+  verify_region(statement, statement.regions[0], {Type::scalar(DType::kBool)});
+  verify_region(statement, statement.regions[1], result_types(statement));
+}
+
+/// Initial values, results and a region's arguments agree.
+void Verifier::verify_carried(const Statement& loop, const Region& region) {
+  const std::size_t num_bounds = loop.num_bounds();
+  const std::size_t num_carried = loop.operands.size() - num_bounds;
+  const std::size_t num_before = num_bounds == 0 ? 0 : 1;  // the index
+  check(region.arguments.size() == num_carried + num_before, &loop,
+        fmt::format("the region has {} arguments, but must have {}", region.arguments.size(),
+                    num_carried + num_before));
+  check(loop.results.size() == num_carried, &loop,
+        fmt::format("it carries {} values, but has {} results", num_carried, loop.results.size()));
   for (std::size_t i = 0; i < num_carried; ++i) {
-    const Type& type = statement.operands[i + 3]->type;
-    check(body.arguments[i + 1] != nullptr && body.arguments[i + 1]->type == type, &statement,
+    const Type& type = loop.operands[i + num_bounds]->type;
+    const Value* argument = region.arguments[i + num_before];
+    check(argument != nullptr && argument->type == type, &loop,
           fmt::format("carried value {} is of another type inside the region", i));
-    check(statement.results[i] != nullptr && statement.results[i]->type == type, &statement,
+    check(loop.results[i] != nullptr && loop.results[i]->type == type, &loop,
           fmt::format("carried value {} is of another type after the loop", i));
   }
-  verify_region(statement, body);
+}
+
+std::vector<Type> Verifier::result_types(const Statement& statement) const {
+  std::vector<Type> types;
+  for (const Value* result : statement.results) {
+    check(result != nullptr, &statement, "a result is missing");
+    types.push_back(result->type);
+  }
+  return types;
 }
 
 void Verifier::verify_if(const Statement& statement) {
@@ -239,12 +271,13 @@ void Verifier::verify_if(const Statement& statement) {
   check(statement.regions.size() == 2, &statement, "it has two regions");
   for (const Region& region : statement.regions) {
     check(region.arguments.empty(), &statement, "its regions have no arguments");
-    verify_region(statement, region);
+    verify_region(statement, region, result_types(statement));
   }
 }
 
-/// Values defined inside are out of sight afterwards.
-void Verifier::verify_region(const Statement& owner, const Region& region) {
+/// `yields`: the types that it must hand out. Values defined inside are out of sight afterwards.
+void Verifier::verify_region(const Statement& owner, const Region& region,
+                             const std::vector<Type>& yields) {
   const std::size_t num_visible_outside = scope_.size();
   for (const Value* argument : region.arguments) define(argument, &owner, nullptr);
   check(!region.statements.empty() && region.statements.back()->kind == StatementKind::kYield,
@@ -255,14 +288,13 @@ void Verifier::verify_region(const Statement& owner, const Region& region) {
     verify_statement(*statement);
   }
   const Statement& yield = *region.statements.back();
-  check(yield.operands.size() == owner.results.size(), &yield,
+  check(yield.operands.size() == yields.size(), &yield,
         fmt::format("it hands out {} values, but {} are expected", yield.operands.size(),
-                    owner.results.size()));
+                    yields.size()));
   for (std::size_t i = 0; i < yield.operands.size(); ++i) {
-    check(owner.results[i] != nullptr && yield.operands[i]->type == owner.results[i]->type, &yield,
+    check(yield.operands[i]->type == yields[i], &yield,
           fmt::format("value {} has type {}, but {} is expected", i,
-                      yield.operands[i]->type.to_string(),
-                      owner.results[i] == nullptr ? "?" : owner.results[i]->type.to_string()));
+                      yield.operands[i]->type.to_string(), yields[i].to_string()));
   }
   while (scope_.size() > num_visible_outside) {
     visible_.erase(scope_.back());

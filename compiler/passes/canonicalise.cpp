@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -65,6 +66,8 @@ class Walk {
         return visit_op(std::move(statement), into);
       case StatementKind::kFor:
         return visit_for(std::move(statement), into, has_returned);
+      case StatementKind::kWhile:
+        return visit_while(std::move(statement), into);
       case StatementKind::kIf:
         return visit_if(std::move(statement), into, has_returned);
       case StatementKind::kReturn:
@@ -116,15 +119,34 @@ class Walk {
     into.push_back(std::move(loop));
   }
 
+  void visit_while(std::unique_ptr<Statement> loop, Statements& into) {
+    drop_invariant(*loop);
+    for (Region& region : loop->regions) this->region(region);
+    const Statements& condition = loop->regions[0].statements;
+    const Attribute* goes_on = constant_value(condition.back()->operands[0]);
+    const bool is_pure = std::all_of(condition.begin(), condition.end(), [](const auto& statement) {
+      return statement->kind == StatementKind::kYield ||
+             (statement->kind == StatementKind::kOp && statement->op->effect == Effect::kPure);
+    });
+    if (goes_on != nullptr && !std::get<bool>(*goes_on) && is_pure) {
+      const std::vector<Value*> initial = loop->operands;
+      return replace(std::move(loop), initial);
+    }
+    into.push_back(std::move(loop));
+  }
+
   /// A carried value that every iteration hands on as it came is the initial value.
   void drop_invariant(Statement& loop) {
-    Region& body = loop.regions[0];
-    std::vector<Value*>& yielded = body.statements.back()->operands;
+    std::vector<Value*>& yielded = loop.body().statements.back()->operands;
     for (std::size_t i = loop.results.size(); i-- > 0;) {
-      Value* initial = loop.operands[i + 3];
-      Value* argument = body.arguments[i + 1];
-      if (yielded[i] != argument && replaced_.resolve(yielded[i]) != initial) continue;
-      replaced_.replace(argument, initial);
+      Value* initial = loop.operands[i + loop.num_bounds()];
+      const auto argument_of = [&](const Region& region) {
+        return region.arguments[region.arguments.size() - loop.results.size() + i];
+      };
+      if (yielded[i] != argument_of(loop.body()) && replaced_.resolve(yielded[i]) != initial) {
+        continue;
+      }
+      for (const Region& region : loop.regions) replaced_.replace(argument_of(region), initial);
       replaced_.replace(loop.results[i], initial);
       drop_carried(loop, i);
       changed_ = true;

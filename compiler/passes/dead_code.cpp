@@ -21,6 +21,7 @@ bool has_effect(const Statement& statement) {
     case StatementKind::kReturn:
       return true;
     case StatementKind::kFor:
+    case StatementKind::kWhile:
     case StatementKind::kIf: {
       bool any = false;
       for (const Region& region : statement.regions) {
@@ -66,7 +67,9 @@ class Sweep {
         changed_ = true;
         continue;
       }
-      if ((*statement)->kind == StatementKind::kFor) prune_for(**statement);
+      const bool is_loop =
+          (*statement)->kind == StatementKind::kFor || (*statement)->kind == StatementKind::kWhile;
+      if (is_loop) prune_loop(**statement);
       if ((*statement)->kind == StatementKind::kIf) prune_if(**statement);
       for (Region& inner : (*statement)->regions) this->region(inner);
     }
@@ -79,11 +82,16 @@ class Sweep {
                         [this](const Value* result) { return is_used(result); });
   }
 
-  void prune_for(Statement& loop) {
+  void prune_loop(Statement& loop) {
     for (std::size_t i = loop.results.size(); i-- > 0;) {
-      if (is_used(loop.results[i]) || is_used(loop.regions[0].arguments[i + 1])) continue;
-      --uses_[loop.operands[i + 3]];
-      --uses_[loop.regions[0].statements.back()->operands[i]];
+      if (is_used(loop.results[i])) continue;
+      if (std::any_of(loop.regions.begin(), loop.regions.end(), [&](const Region& region) {
+            return is_used(region.arguments[region.arguments.size() - loop.results.size() + i]);
+          })) {
+        continue;
+      }
+      --uses_[loop.operands[i + loop.num_bounds()]];
+      --uses_[loop.body().statements.back()->operands[i]];
       drop_carried(loop, i);
       changed_ = true;
     }
@@ -110,9 +118,11 @@ class Sweep {
 }  // namespace
 
 void drop_carried(Statement& loop, std::size_t i) {
-  erase_at(loop.operands, i + 3);
-  erase_at(loop.regions[0].arguments, i + 1);
-  erase_at(loop.regions[0].statements.back()->operands, i);
+  for (Region& region : loop.regions) {
+    erase_at(region.arguments, region.arguments.size() - loop.results.size() + i);
+  }
+  erase_at(loop.operands, i + loop.num_bounds());
+  erase_at(loop.body().statements.back()->operands, i);
   erase_at(loop.results, i);
 }
 

@@ -75,15 +75,17 @@ class LayoutInference {
     switch (statement.kind) {
       case StatementKind::kOp:
         return connect_op(statement);
-      case StatementKind::kFor: {
-        const Region& body = statement.regions[0];
+      case StatementKind::kFor:
+      case StatementKind::kWhile:
         for (std::size_t i = 0; i < statement.results.size(); ++i) {
-          unite(statement.results[i], statement.operands[i + 3]);
-          unite(statement.results[i], body.arguments[i + 1]);
-          unite(statement.results[i], body.statements.back()->operands[i]);
+          unite(statement.results[i], statement.operands[i + statement.num_bounds()]);
+          unite(statement.results[i], statement.body().statements.back()->operands[i]);
+          for (const Region& region : statement.regions) {
+            const std::size_t num_before = region.arguments.size() - statement.results.size();
+            unite(statement.results[i], region.arguments[i + num_before]);
+          }
         }
         return;
-      }
       case StatementKind::kIf:
         for (std::size_t i = 0; i < statement.results.size(); ++i) {
           for (const Region& branch : statement.regions) {

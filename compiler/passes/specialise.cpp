@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "compiler/passes/bounds.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -65,7 +67,13 @@ class GridBound {
 
 class Specialiser {
  public:
-  Specialiser(Program& program, const Target& target) : program_(program), target_(target) {}
+  Specialiser(Program& program, const Target& target) : program_(program), target_(target) {
+    Bounds bounds(program);
+    for_each_statement(program.body, [&](const Statement& statement) {
+      const bool is_loop = statement.kind == StatementKind::kFor;
+      if (is_loop && bounds.is_at_least(statement.operands[2], 1)) climbs_.insert(&statement);
+    });
+  }
 
   void run() { region(program_.body); }
 
@@ -92,6 +100,7 @@ class Specialiser {
     if (statement->kind == StatementKind::kFor) {
       switch (statement->iterate()) {
         case Iterate::kRange:
+          if (!climbs_.contains(statement.get())) count_iterations(*statement, insert);
           break;
         case Iterate::kPersistent:
           statement->operands[0] = insert.op("program_id", {}, {{"axis", std::int64_t{0}}});
@@ -104,6 +113,20 @@ class Specialiser {
       set_range(*statement);
     }
     insert.append(std::move(statement));
+  }
+
+  /// A loop whose step may lead downwards becomes one over the numbers of its iterations, of which
+  /// there are ceil((upper - lower) / step), none for a step of 0: a division by 0 gives 0.
+  void count_iterations(Statement& loop, Inserter& insert) {
+    Value* lower = loop.operands[0];
+    Value* step = loop.operands[2];
+    Value* room = insert.op("sub", {lower, loop.operands[1]});
+    loop.operands[0] = insert.constant(0);
+    loop.operands[1] = insert.op("neg", {insert.op("floordiv", {room, step})});
+    loop.operands[2] = insert.constant(1);
+    number_by(loop, [&](Inserter& inside, Value* i) {
+      return inside.op("add", {lower, inside.op("mul", {i, step})});
+    });
   }
 
   static void set_range(Statement& statement) {
@@ -127,7 +150,7 @@ class Specialiser {
     loop->operands[0] = insert.constant(0);
     loop->operands[1] = insert.constant(count);
     loop->operands[2] = insert.constant(1);
-    if (is_peers) number_peers(*loop, rank);
+    if (is_peers) number_by(*loop, [&](Inserter& in, Value* i) { return peer(in, i, rank); });
     set_range(*loop);
     insert.append(std::move(loop));
   }
@@ -139,15 +162,17 @@ class Specialiser {
     return insert.op("add", {i, insert.op("cast", {is_above}, {{"dtype", kIndex}})});
   }
 
-  void number_peers(Statement& loop, Value* rank) {
+  /// What the body takes for the index becomes `index_of` the loop's own.
+  void number_by(Statement& loop, const auto& index_of) {
     Region& body = loop.regions[0];
     Value* index = program_.new_value(Type::scalar(kIndex));
     Value* user_index = std::exchange(body.arguments[0], index);
     Statements numbered;
     Inserter insert(program_, numbered, loop.location);
     Replacements mapping;
-    mapping.replace(user_index, peer(insert, index, rank));
-    mapping.resolve(user_index)->name = user_index->name;
+    Value* numbered_index = index_of(insert, index);
+    mapping.replace(user_index, numbered_index);
+    if (numbered_index->name.empty()) numbered_index->name = user_index->name;
     for (auto& statement : clone_statements(program_, body, mapping)) {
       numbered.push_back(std::move(statement));
     }
@@ -181,6 +206,7 @@ class Specialiser {
   Program& program_;
   const Target& target_;
   Replacements replaced_;
+  std::unordered_set<const Statement*> climbs_;  ///< loops with a step above 0
   Statements keep_alive_;  ///< replaced ones, so that no new statement takes their address
 };
 

@@ -164,6 +164,44 @@ Program loop(const Target& target) {
   return program;
 }
 
+/// A while loop that carries a tile and a scalar, and a return inside it.
+Program while_loop(const Target& target) {
+  Builder b("while_loop", "while_loop.py", target);
+  Value* x = b.tensor("x", DType::kF32, {{kDynamic, "N"}});
+  Value* y = b.tensor("y", DType::kF32, {{512, {}}});
+  b.set_location(4, 5);
+  Value* acc = b.name(b.zeros({512}, DType::kF32), "acc");
+  b.set_location(5, 5);
+  Value* i = b.name(b.constant(std::int64_t{0}, DType::kI64), "i");
+  b.set_location(6, 5);
+  const Values results = b.while_(
+      {acc, i}, [&](const Values& carried) { return b.binary("lt", carried[1], b.dimension("N")); },
+      [&](const Values& carried) -> Operands {
+        b.set_location(7, 9);
+        Value* part = b.name(b.load(b.slice(x, {Index::ds(carried[1], 512)})), "part");
+        b.set_location(8, 9);
+        Value* sum = b.name(b.reduce("sum", part), "sum");
+        b.set_location(9, 9);
+        b.if_(
+            b.binary("lt", sum, 0.0),
+            [&]() -> Operands {
+              b.set_location(10, 13);
+              b.return_();
+              return {};
+            },
+            nullptr);
+        b.set_location(11, 9);
+        Value* next = b.binary("add", carried[0], part);
+        b.set_location(12, 9);
+        return {next, b.binary("add", carried[1], std::int64_t{512})};
+      });
+  b.set_location(13, 5);
+  b.store(b.slice(y, {Index::all()}), results[0]);
+  Program program = b.finish();
+  assume_contiguous(program);
+  return program;
+}
+
 /// Softmax over rows of a rank-2 tile: reductions along an axis, broadcasts back, one element out.
 Program softmax(const Target& target) {
   Builder b("softmax", "softmax.py", target);
@@ -209,6 +247,7 @@ const std::vector<GoldenProgram>& golden_programs() {
       {"branches", "sm_90a", branches},
       {"loop", "sm_90a", loop},
       {"softmax", "sm_100a", softmax},
+      {"while_loop", "sm_90a", while_loop},
   };
   return programs;
 }

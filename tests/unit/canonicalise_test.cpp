@@ -221,4 +221,23 @@ TEST_CASE("carried values that never change, or that nobody reads, go") {
                 "  yield %d\n}") != std::string::npos);
 }
 
+TEST_CASE("a while loop that never runs leaves its initial values") {
+  const std::string text =
+      integer("one", 1) + integer("two", 2) +
+      "%r = while carry (%a = %n): i64 {\n%c = lt(%two, %one)\nyield %c\n} do (%b) {\n"
+      "%d = add(%b, %one)\nyield %d\n}\n";
+  CHECK(ints(text) == "%n");
+}
+
+TEST_CASE("a while loop keeps only carried values that change and are used") {
+  const std::string text = canonical(kept(
+      integer("one", 1) + "%r, %s, %t = while carry (%a = %n, %b = %m, %c = %n): i64, i64, i64 {\n"
+                          "%goes = lt(%a, %b)\nyield %goes\n} do (%d, %e, %f) {\n"
+                          "%g = add(%d, %one)\n%h = add(%d, %e)\nyield %g, %e, %h\n}\n",
+      "ints"));
+  CHECK(count_of(text, "= while carry (%a = %n): i64 {") == 1);
+  CHECK(count_of(text, "lt(%a, %m)") == 1);
+  CHECK(count_of(text, "} do (%d) {") == 1);
+}
+
 }  // namespace tilewire

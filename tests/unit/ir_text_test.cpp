@@ -49,6 +49,19 @@ constexpr const char* kEverything =
       return @ 11:3
       yield %c0, %eps
     }
+    %acc_3, %n = while with {note = 1} carry (%acc_4 = %acc, %n_1 = %c0): tile<f32[64], vector 8>, i64 @ 12:1 {
+      %lt_1 = lt(%n_1, %U): bool @ 12:7
+      yield %lt_1
+    } do (%acc_5, %n_2) {
+      while @ 13:3 {
+        %lt_2 = lt(%n_2, %U): bool
+        yield %lt_2
+      } do {
+        return @ 14:5
+        yield
+      }
+      yield %acc_5, %c1
+    }
     %tile = slice(%y, %row, %c0, %c0, %c1) {index = "at, ds 4, range"}: view<f32[4, ?]>
     yield
   }

@@ -110,6 +110,46 @@ TEST_CASE("the verifier checks loops") {
         }) == "f.py:5: invalid IR: yield: value 0 has type i64, but f32 is expected");
 }
 
+TEST_CASE("the verifier checks while loops") {
+  const auto complaint_of = [](const std::function<void(Statement&)>& change) {
+    Program program = parse_program(R"(program @p from "f.py" world 1 lsa 1 {
+  scalar %n: i64
+} body {
+  %c0 = constant() {dtype = i64, value = 0}: i64 @ 1:1
+  %after = while carry (%i = %c0): i64 @ 2:1 {
+    %c = lt(%i, %n): bool @ 2:7
+    yield %c @ 2:7
+  } do (%k) {
+    %next = add(%k, %k): i64 @ 3:1
+    yield %next @ 3:1
+  }
+}
+)");
+    change(*program.body.statements.at(1));
+    try {
+      verify(program);
+    } catch (const InternalError& error) {
+      return std::string(error.what());
+    }
+    return std::string("(valid)");
+  };
+  CHECK(complaint_of([](Statement&) {}) == "(valid)");
+  CHECK(complaint_of([](Statement& loop) { loop.regions.pop_back(); }) ==
+        "f.py:2: invalid IR: while: it has two regions");
+  CHECK(complaint_of([](Statement& loop) { loop.regions[0].arguments.clear(); }) ==
+        "f.py:2: invalid IR: while: the region has 0 arguments, but must have 1");
+  CHECK(complaint_of([](Statement& loop) { loop.results.clear(); }) ==
+        "f.py:2: invalid IR: while: it carries 1 values, but has 0 results");
+  CHECK(complaint_of([](Statement& loop) {
+          loop.regions[0].statements[1]->operands[0] = loop.regions[0].arguments[0];
+        }) == "f.py:2: invalid IR: yield: value 0 has type i64, but bool is expected");
+  CHECK(complaint_of([](Statement& loop) { loop.regions[1].statements[1]->operands.clear(); }) ==
+        "f.py:3: invalid IR: yield: it hands out 0 values, but 1 are expected");
+  CHECK(complaint_of([](Statement& loop) {
+          loop.regions[1].statements[0]->operands[0] = loop.regions[0].arguments[0];
+        }) == "f.py:3: invalid IR: add: operand 0 (`i`) is used outside of its region");
+}
+
 TEST_CASE("the verifier checks branches and yields") {
   CHECK(complaint([](Program& p) { branch(p).operands[0] = p.parameters[1].value; }) ==
         "f.py:7: invalid IR: if: it takes one bool scalar");
@@ -124,7 +164,7 @@ TEST_CASE("the verifier checks branches and yields") {
           auto yield = std::make_unique<Statement>();
           yield->kind = StatementKind::kYield;
           p.body.statements.push_back(std::move(yield));
-        }) == "invalid IR: yield: it stands outside of `for` and `if`");
+        }) == "invalid IR: yield: it stands outside of `for`, `while` and `if`");
 }
 
 TEST_CASE("the verifier checks the signature") {

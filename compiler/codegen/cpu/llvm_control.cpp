@@ -111,61 +111,6 @@ void LlvmEmitter::emit_return() {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "unreachable", function_));
 }
 
-/// Carried tiles have one place in the arena, shared by the region's argument and the result.
-void LlvmEmitter::emit_for(const Statement& statement) {
-  const Region& region = statement.regions.at(0);
-  const std::vector<const Value*> arguments(region.arguments.begin() + 1, region.arguments.end());
-  std::vector<std::int64_t> offsets(arguments.size(), -1);
-  Values initial;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Value* value = statement.operands.at(3 + i);
-    if (!arguments[i]->type.is_tile()) {
-      initial.push_back(llvm_value(scalar(value)));
-      continue;
-    }
-    Tile tile;
-    offsets[i] = allocate(value->type);
-    tile.offset = offsets[i];
-    tile.same_position = {offsets[i]};
-    copy_tile(value, offsets[i]);
-    tiles_[statement.results[i]] = tile;
-    tile.owns_offset = false;
-    tiles_[arguments[i]] = std::move(tile);
-  }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::erase(pending_reads_, statement.operands[3 + i]);  // read above
-  }
-  flush_pending_reads();
-
-  // A step that doesn't lead upwards would never end.
-  llvm::Value* step = llvm_value(scalar(statement.operands[2]));
-  llvm::Value* upper = llvm_value(scalar(statement.operands[1]));
-  llvm::Value* lower = llvm_value(scalar(statement.operands[0]));
-  llvm::Value* goes_up = builder_.CreateICmpSGT(step, index_constant(0));
-  upper = builder_.CreateSelect(goes_up, upper, lower);
-
-  const Values results =
-      loop(lower, upper, step, initial, [&](llvm::Value* index, const Values& carried) {
-        define(region.arguments[0], as_index(index));
-        std::size_t next = 0;
-        for (const Value* argument : arguments) {
-          if (argument->type.is_tile()) continue;
-          define(argument, {carried[next++], argument->type.dtype});
-        }
-        emit_region(region);
-        const Statement& yield = yield_of(region);
-        yield_to_loop(yield, offsets);
-        const Values values = yield_scalars(yield);
-        for (const Value* value : uses_.used_by(yield)) release(value);
-        return values;
-      });
-  std::size_t next = 0;
-  for (const Value* result : statement.results) {
-    if (!result->type.is_tile()) define(result, {results[next++], result->type.dtype});
-  }
-  for (const Value* argument : arguments) tiles_.erase(argument);
-}
-
 void LlvmEmitter::emit_if(const Statement& statement) {
   flush_pending_reads();
   std::vector<std::int64_t> offsets;

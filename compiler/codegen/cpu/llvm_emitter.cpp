@@ -122,6 +122,10 @@ void LlvmEmitter::emit_statement(const Statement& statement) {
       emit_for(statement);
       holds_operands_ = false;
       break;
+    case StatementKind::kWhile:
+      emit_while(statement);
+      holds_operands_ = false;
+      break;
     case StatementKind::kIf:
       emit_if(statement);
       holds_operands_ = false;

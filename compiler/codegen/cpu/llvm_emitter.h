@@ -87,6 +87,7 @@ class LlvmEmitter final : public CpuEmitter {
     llvm::Value* upper;
   };
   using Values = std::vector<llvm::Value*>;
+  using CarriedTiles = std::vector<std::int64_t>;  ///< offsets; -1 for scalars
   using LoopBody = std::function<Values(llvm::Value* index, const Values& carried)>;
   using IndexBody = std::function<void(const CpuIndex&)>;
 
@@ -163,6 +164,10 @@ class LlvmEmitter final : public CpuEmitter {
   Values branch(llvm::Value* condition, const std::function<Values()>& then_body,
                 const std::function<Values()>& else_body);
   void emit_for(const Statement& statement);
+  void emit_while(const Statement& statement);
+  CarriedTiles begin_carried(const Statement& loop, Values& initial);
+  void define_carried(const Statement& loop, const Region& region, const Values& scalars);
+  void end_carried(const Statement& loop, const Values& scalars);
   void emit_if(const Statement& statement);
   void emit_return();
   Values yield_scalars(const Statement& yield);

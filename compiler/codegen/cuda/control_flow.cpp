@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/codegen/cuda/kernel_writer.h"
 #include "compiler/codegen/cuda/schedule.h"
 #include "compiler/ops/op.h"
@@ -10,6 +12,7 @@ namespace tilewire {
 void KernelWriter::write_region(const Region& region) {
   for (const Statement* statement : schedule(region, program_.num_threads)) {
     if (statement->kind != StatementKind::kYield) write_statement(*statement);
+    if (statement->kind == StatementKind::kReturn) return;  // nothing behind it runs
   }
 }
 
@@ -25,6 +28,8 @@ void KernelWriter::write_statement(const Statement& statement) {
       return statement.op->emit_cuda(statement, emitter_);
     case StatementKind::kFor:
       return write_for(statement);
+    case StatementKind::kWhile:
+      return write_while(statement);
     case StatementKind::kIf:
       return write_if(statement);
     case StatementKind::kYield:
@@ -34,23 +39,31 @@ void KernelWriter::write_statement(const Statement& statement) {
   }
 }
 
+std::vector<std::string> KernelWriter::write_carried(const Statement& loop) {
+  std::vector<std::string> variables;
+  for (std::size_t i = 0; i < loop.results.size(); ++i) {
+    const auto argument_of = [&](const Region& region) {
+      return region.arguments.at(region.arguments.size() - loop.results.size() + i);
+    };
+    const Value* carried = argument_of(loop.regions.at(0));
+    const Value* initial = loop.operands.at(loop.num_bounds() + i);
+    const std::string& hint = !carried->name.empty() ? carried->name : initial->name;
+    const std::string name = emitter_.names_.make(hint.empty() ? "carried" : hint);
+    emitter_.statement(
+        fmt::format("{} {} = {};", emitter_.type(carried->type), name, emitter_.argument(initial)));
+    for (const Region& region : loop.regions) emitter_.bind(argument_of(region), name);
+    emitter_.bind(loop.results[i], name);
+    variables.push_back(name);
+  }
+  return variables;
+}
+
 void KernelWriter::write_for(const Statement& loop) {
   if (loop.iterate() != Iterate::kRange) {
     throw InternalError("a loop is left that isn't a range", loop.location);
   }
   const Region& body = loop.regions.at(0);
-  std::vector<std::string> variables;
-  for (std::size_t i = 1; i < body.arguments.size(); ++i) {
-    const Value* carried = body.arguments[i];
-    const Value* initial = loop.operands.at(2 + i);
-    const std::string& hint = !carried->name.empty() ? carried->name : initial->name;
-    const std::string name = emitter_.names_.make(hint.empty() ? "carried" : hint);
-    emitter_.statement(
-        fmt::format("{} {} = {};", emitter_.type(carried->type), name, emitter_.argument(initial)));
-    emitter_.bind(carried, name);
-    emitter_.bind(loop.results.at(i - 1), name);
-    variables.push_back(name);
-  }
+  const std::vector<std::string> variables = write_carried(loop);
   const Value* index = body.arguments.at(0);
   const std::string name = emitter_.variable(index, "i");
   emitter_.tell();
@@ -61,7 +74,27 @@ void KernelWriter::write_for(const Statement& loop) {
                   emitter_.operand(loop.operands.at(1), Binding::kCompare),
                   step == "1" ? "++" + name : fmt::format("{} += {}", name, step)));
   write_region(body);
-  write_yield(*body.statements.back(), variables);
+  write_yield(body, variables);
+  emitter_.writer_.close();
+}
+
+/// `while (condition)` where the condition is one expression, else a loop that tests inside.
+void KernelWriter::write_while(const Statement& loop) {
+  const std::vector<std::string> variables = write_carried(loop);
+  emitter_.tell();
+  const Writer before = emitter_.writer_;
+  emitter_.writer_.open("while (true)");
+  const std::size_t num_characters = emitter_.writer_.text().size();
+  write_region(loop.regions.at(0));
+  const Value* goes_on = loop.regions.at(0).statements.back()->operands.at(0);
+  if (emitter_.writer_.text().size() == num_characters) {
+    emitter_.writer_ = before;
+    emitter_.writer_.open(fmt::format("while ({})", emitter_.operand(goes_on, Binding::kChoose)));
+  } else {
+    emitter_.statement(fmt::format("if (!{}) break;", emitter_.operand(goes_on, Binding::kUnary)));
+  }
+  write_region(loop.body());
+  write_yield(loop.body(), variables);
   emitter_.writer_.close();
 }
 
@@ -76,18 +109,22 @@ void KernelWriter::write_if(const Statement& branch) {
   emitter_.writer_.open(
       fmt::format("if ({})", emitter_.operand(branch.operands.at(0), Binding::kChoose)));
   write_region(branch.regions.at(0));
-  write_yield(*branch.regions.at(0).statements.back(), variables);
+  write_yield(branch.regions.at(0), variables);
   const Region& other = branch.regions.at(1);
   if (other.statements.size() > 1 || !variables.empty()) {
     emitter_.writer_.reopen("else");
     write_region(other);
-    write_yield(*other.statements.back(), variables);
+    write_yield(other, variables);
   }
   emitter_.writer_.close();
 }
 
-void KernelWriter::write_yield(const Statement& yield, const std::vector<std::string>& variables) {
-  if (yield.kind == StatementKind::kReturn) return;
+void KernelWriter::write_yield(const Region& region, const std::vector<std::string>& variables) {
+  const bool returns = std::ranges::any_of(region.statements, [](const auto& statement) {
+    return statement->kind == StatementKind::kReturn;
+  });
+  if (returns) return;
+  const Statement& yield = *region.statements.back();
   if (yield.kind != StatementKind::kYield || yield.operands.size() != variables.size()) {
     throw InternalError("a region hands out other values than its statement takes", yield.location);
   }

@@ -89,7 +89,7 @@ bool CudaEmitter::is_inlined(const Value* value, const std::string& text) const 
   const bool is_same_region = found->second.region == regions_.at(value->definition);
   // What a loop starts from, and what an iteration or a branch hands out alone: the variable that
   // takes it has the user's name.
-  if (user.kind == StatementKind::kFor) return is_same_region;
+  if (user.kind == StatementKind::kFor || user.kind == StatementKind::kWhile) return is_same_region;
   if (user.kind == StatementKind::kYield) return is_same_region && user.operands.size() == 1;
   if (value->type == Type::scalar(kIndex) && value->name.empty()) return true;
   return is_same_region && value->name.empty() &&

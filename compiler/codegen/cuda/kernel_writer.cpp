@@ -21,6 +21,7 @@ constexpr int kResidentThreads = 512;
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
+  if (statement.kind == StatementKind::kWhile) return "while";
   if (statement.kind == StatementKind::kIf) return "if";
   if (statement.kind == StatementKind::kReturn) return "return";
   if (statement.kind == StatementKind::kYield || statement.is("constant")) return "";

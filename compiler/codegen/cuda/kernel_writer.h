@@ -24,9 +24,13 @@ class KernelWriter {
   void write_region(const Region& region);
   void write_statement(const Statement& statement);
   void write_for(const Statement& loop);
+  void write_while(const Statement& loop);
+  /// Variables for a loop's carried values, which hold the initial ones; its regions' arguments
+  /// and its results are bound to them.
+  std::vector<std::string> write_carried(const Statement& loop);
   void write_if(const Statement& branch);
-  /// The last statement of a region: hands its operands to `variables`.
-  void write_yield(const Statement& yield, const std::vector<std::string>& variables);
+  /// The last statement of a region: hands its operands to `variables`, where it is reached.
+  void write_yield(const Region& region, const std::vector<std::string>& variables);
 
   /// `FILE:LINE` → the comment that stands for it: number, place, what happens there.
   std::map<std::string, std::string> stories() const;

@@ -128,6 +128,7 @@ class Planner {
       case StatementKind::kOp:
         return step_op(statement, state);
       case StatementKind::kFor:
+      case StatementKind::kWhile:
         return step_loop(statement, state);
       case StatementKind::kIf: {
         State joined = flow(statement.regions.at(0), state);
@@ -141,14 +142,18 @@ class Planner {
     }
   }
 
-  /// The body starts from what stood before the loop or what the iteration before left behind.
+  /// The first region starts from what stood before the loop or what the iteration before left
+  /// behind.
   void step_loop(const Statement& loop, State& state) {
     State entry = state;
     while (true) {
-      const State end = flow(loop.regions.at(0), entry);
+      State end = entry;
+      for (const Region& region : loop.regions) {
+        end = flow(region, end);
+        state.join(end);  // a while ends after its condition, a for after its body or at once
+      }
       State next = entry;
       next.join(of_another_iteration(end));
-      state.join(end);
       if (next == entry) return;
       entry = next;
     }
