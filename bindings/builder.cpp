@@ -192,8 +192,13 @@ void bind_control_flow(Class& builder) {
       .def("begin_do", &Builder::begin_do, kReference, py::arg("condition").none(false))
       .def("end_while", &Builder::end_while, kReference, py::arg("yielded"))
       .def("begin_if", &Builder::begin_if, py::arg("condition").none(false))
-      .def("begin_else", &Builder::begin_else, py::arg("then_values"))
-      .def("end_if", &Builder::end_if, kReference, py::arg("else_values"))
+      .def(
+          "begin_else", [](PythonBuilder& self) { self.begin_else({}); },
+          "What both branches hand out is said at the end.")
+      .def("end_if",
+           py::overload_cast<const std::vector<Operand>&, const std::vector<Operand>&>(
+               &Builder::end_if),
+           kReference, py::arg("then_values"), py::arg("else_values"))
       .def("return_", &Builder::return_)
       .def(
           "emit",

@@ -191,6 +191,8 @@ class Builder {
   void begin_if(Value* condition);
   void begin_else(const std::vector<Operand>& then_values);
   Values end_if(const std::vector<Operand>& else_values);  ///< of a common type each
+  /// The same, where what the then branch hands out is chosen only now; `begin_else` took nothing.
+  Values end_if(const std::vector<Operand>& then_values, const std::vector<Operand>& else_values);
   /// Ends the program instance; may stand anywhere, and all of an instance's threads meet it. What
   /// a region hands out behind it doesn't matter: the other branch of an `if` decides the types,
   /// and where a loop's body ends with it, `end_for` and `end_while` take nothing.

@@ -190,6 +190,12 @@ void Builder::begin_else(const std::vector<Operand>& then_values) {
   regions_.back() = &open_.back().statement->regions[1];
 }
 
+Values Builder::end_if(const std::vector<Operand>& then_values,
+                       const std::vector<Operand>& else_values) {
+  if (!open_.empty()) open_.back().then_values = then_values;
+  return end_if(else_values);
+}
+
 Values Builder::end_if(const std::vector<Operand>& handed_out) {
   const bool is_open = !open_.empty() && open_.back().statement->kind == StatementKind::kIf;
   if (!is_open || !open_.back().in_else) fail("end_if without begin_else");

@@ -105,7 +105,7 @@ class Statements(Loops, Expressions):
         then_scope, then_returned = self._run_branch(node.body, before)
         merged = [name for name in merged if self._is_mergeable(then_scope, name)]
         then_values = [then_scope.names[name] for name in merged]
-        self.build(node, "begin_else", flatten(tuple(then_values)))
+        self.build(node, "begin_else")
         else_scope, else_returned = self._run_branch(node.orelse, before)
         else_values = [else_scope.names[name] for name in merged]
         for name, a, b in zip(merged, then_values, else_values, strict=True):
@@ -115,7 +115,8 @@ class Statements(Loops, Expressions):
                     f"`{name}` is {describe(a)} after one branch of this `if` and {describe(b)} "
                     f"after the other",
                 )
-        results = list(self.build(node, "end_if", flatten(tuple(else_values))))
+        leaves = (flatten(tuple(then_values)), flatten(tuple(else_values)))
+        results = list(self.build(node, "end_if", *leaves))
         self.scope = before
         self._leave_if(node, merged, then_values, results)
         self.returned = then_returned and else_returned
