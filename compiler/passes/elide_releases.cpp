@@ -45,6 +45,15 @@ class UnreleasedWork {
         // What one iteration leaves pending, the next one finds: twice through is a fixed point.
         for (int i = 0; i < 2; ++i) pending |= flow(statement.regions.at(0), pending);
         return pending;
+      case StatementKind::kWhile: {
+        // It ends behind its condition.
+        bool at_end = pending;
+        for (int i = 0; i < 2; ++i) {
+          at_end = flow(statement.regions.at(0), pending);
+          pending |= flow(statement.regions.at(1), at_end);
+        }
+        return at_end || flow(statement.regions.at(0), pending);
+      }
       case StatementKind::kIf: {
         const bool after_then = flow(statement.regions.at(0), pending);
         return flow(statement.regions.at(1), pending) || after_then;
