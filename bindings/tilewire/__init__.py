@@ -17,6 +17,7 @@ from tilewire.errors import Error as Error
 from tilewire.errors import HangError as HangError
 from tilewire.errors import InternalError as InternalError
 from tilewire.errors import UserError as UserError
+from tilewire.frontend.functions import function as function
 from tilewire.init import init as init
 from tilewire.kernel import Kernel as Kernel
 from tilewire.kernel import auto as auto

@@ -64,7 +64,9 @@ def diagnose():
         assert error.file == file_of(function)
         lines = Path(error.file).read_text().splitlines()
         assert lines[error.line - 1].rstrip().endswith("# error"), str(error)
-        shown, carets = str(error).splitlines()[-2:]
+        text = str(error).splitlines()
+        place = next(i for i, each in enumerate(text) if each.strip(" ^") == "" and "^" in each)
+        shown, carets = text[place - 1 : place + 1]
         start = len(carets) - len(carets.lstrip())
         return error.message, shown[start : len(carets)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilewire import _tilewire
 from tilewire.frontend.builtins import BUILTINS
-from tilewire.frontend.expressions import BINARY, COMPARE, UNARY
+from tilewire.frontend.operators import BINARY, COMPARE, UNARY
 
 PAGE = Path(__file__).parents[2] / "docs/ops.md"
 HEAD = """\

@@ -8,7 +8,7 @@ import pytest
 import tilewire as tw
 from tilewire import _tilewire
 from tilewire.frontend.builtins import BUILTINS
-from tilewire.frontend.expressions import BINARY, COMPARE, UNARY
+from tilewire.frontend.operators import BINARY, COMPARE, UNARY
 
 ROOT = Path(__file__).parents[2]
 

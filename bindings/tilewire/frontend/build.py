@@ -48,6 +48,8 @@ def build_program(
         else:
             assert isinstance(parameter.annotation, DType)
             visitor.bind(parameter.name, builder.scalar(parameter.name, parameter.annotation))
+    for each in source.function.args.args:
+        visitor.origins.note(visitor.scope.names.get(each.arg), source, each)
     for name in dimensions:
         if name not in visitor.scope.names:
             visitor.bind(name, builder.dimension(name))

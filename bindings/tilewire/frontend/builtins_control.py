@@ -13,10 +13,10 @@ MAX_UNROLLED = 4096
 
 @builtin
 def range_(call: Call, start: Any, stop: Any = None, step: Any = 1) -> LoopRange:
-    """As Python's, in a `for`: a loop in the kernel, not unrolled."""
+    """As Python's, in a `for`: a loop in the kernel, not unrolled. It may count down."""
     first, last = (0, start) if stop is None else (start, stop)
-    if is_static(step) and (not isinstance(step, int) or step <= 0):
-        call.fail(f"the step must be a positive integer, found {describe(step)}")
+    if is_static(step) and (not isinstance(step, int) or step == 0):
+        call.fail(f"the step must be an integer other than 0, found {describe(step)}")
     return LoopRange("range", first, last, step, "range(…)")
 
 

@@ -3,43 +3,122 @@
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
-from tilewire._tilewire import DType
+from tilewire._tilewire import DType, Value
 from tilewire.errors import UserError
 from tilewire.frontend.builtins import BUILTINS
+from tilewire.frontend.folding import folds, is_structural
+from tilewire.frontend.functions import BoundFunction, Function
+from tilewire.frontend.inlining import Inlining
 from tilewire.frontend.registry import Builtin, Call
-from tilewire.frontend.values import Method, describe, folds, is_static
-from tilewire.frontend.visitor import Visitor
+from tilewire.frontend.values import LoopRange, Method, describe, is_static
 from tilewire.types import as_dtype
 
+# Python's functions that mean an op of the table on tiles and scalars.
+_ON_VALUES: dict[Any, tuple[str, str]] = {
+    abs: ("abs", "abs"),
+    min: ("min", "minimum"),
+    max: ("max", "maximum"),
+    sum: ("sum", "add"),
+    any: ("any", "or"),
+    all: ("all", "and"),
+}
+_DTYPES = {int: "tw.i64", float: "tw.f32", bool: "tw.bool"}
 
-class Calls(Visitor):
+
+def _shape(node: ast.Call) -> str:
+    return f"`{ast.unparse(node.args[0])}.shape[0]`"
+
+
+class Calls(Inlining):
     def evaluate_call(self, node: ast.Call) -> Any:
         callee = self.evaluate(node.func)
         args, kwargs = self.arguments(node)
         name = ast.unparse(node.func)
         if isinstance(callee, Method):
             return self.call_method(node, callee, args, kwargs)
+        if isinstance(callee, Function):
+            return self.inline(node, callee, args, kwargs)
+        if isinstance(callee, BoundFunction):
+            return self.inline(node, callee.function, (callee.instance, *args), kwargs)
         if callee is range:
             callee = BUILTINS["range"]
         if isinstance(callee, Builtin):
             return callee.lower(Call(self, node, name), args, kwargs)
         if isinstance(callee, DType):
             self.fail(node, f"`{name}` is a dtype: convert with `value.to({name})`")
-        if folds(callee):
-            if is_static(args) and is_static(tuple(kwargs.values())):
-                return self.fold(node, callee, *args, **kwargs)
+        if hasattr(callee, "signature") and hasattr(callee, "compile"):
             self.fail(
                 node,
-                f"`{name}` takes only what is known at compile time: use the function of `tw` for "
-                f"tiles and scalars",
+                f"`{name}` is a kernel, which only the host launches: make what both need a "
+                f"@tw.function",
             )
+        return self.call_python(node, callee, args, kwargs)
+
+    def call_python(
+        self, node: ast.Call, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Python's own functions, at compile time."""
+        name = ast.unparse(node.func)
+        values = (*args, *kwargs.values())
+        if is_structural(callee):
+            sequences = [self._sequence(each) for each in args]
+            if callee is len and isinstance(args[0] if args else None, Value):
+                self.fail(node, f"`len` takes what is known at compile time: use {_shape(node)}")
+            return self.fold(node, callee, *sequences, **kwargs)
+        if is_static(values) and folds(callee):
+            return self.fold(node, callee, *[self._sequence(each) for each in args], **kwargs)
+        if not is_static(values) and callee in _ON_VALUES:
+            return self.call_on_values(node, callee, args, kwargs)
+        if folds(callee):
+            advice = "use the function of `tw` for tiles and scalars"
+            if isinstance(callee, types.FunctionType):
+                advice = "decorate it with @tw.function, so that its statements are put here"
+            elif callee in (int, float, bool):
+                advice = f"convert with `value.to({_DTYPES[callee]})`"
+            self.fail(node, f"`{name}` takes only what is known at compile time: {advice}")
         self.fail(
             node,
-            f"`{name}` can't be called in a kernel: only functions of `tw`, and Python's own "
-            f"arithmetic on constants",
+            f"`{name}` can't be called in a kernel: only functions of `tw`, @tw.function, and "
+            f"Python's own on constants",
         )
+
+    def call_on_values(
+        self, node: ast.Call, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """`abs(x)`, `min(a, b)`, `sum((a, b))` of tiles and scalars."""
+        name, op = _ON_VALUES[callee]
+        if kwargs or not args:
+            self.fail(node, f"`{name}` takes tiles and scalars by position")
+        if callee is abs:
+            return self.build(node, "unary", op, args[0])
+        items = args if len(args) > 1 and callee is not sum else args[0]
+        if not isinstance(items, tuple) or not items:
+            self.fail(
+                node,
+                f"`{name}` takes several values: over the elements of a tile, use tw.{name}",
+            )
+        if callee is sum and len(args) > 1:
+            items = (args[1], *items)
+        result = items[0]
+        for each in items[1:]:
+            known = is_static(result) and is_static(each)
+            fold = {"add": lambda a, b: a + b, "minimum": min, "maximum": max}.get(op)
+            if known and fold is not None:
+                result = self.fold(node, fold, result, each)
+            else:
+                result = self.build(node, "binary", op, result, each)
+        return result
+
+    def _sequence(self, value: Any) -> Any:
+        """`range(…)` of constants as Python's own."""
+        if isinstance(value, LoopRange) and value.iterate == "range":
+            bounds = (value.lower, value.upper, value.step)
+            if is_static(bounds):
+                return tuple(range(*bounds))
+        return value
 
     def arguments(self, node: ast.Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for each in node.args:

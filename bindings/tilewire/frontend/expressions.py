@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
-from tilewire._tilewire import DType, Value
+from tilewire._tilewire import Value
 from tilewire.frontend.calls import Calls
+from tilewire.frontend.comprehensions import Comprehensions
+from tilewire.frontend.conditions import Conditions
+from tilewire.frontend.folding import folded
 from tilewire.frontend.subscripts import Subscripts
-from tilewire.frontend.values import (
-    Method,
-    TargetPlaceholder,
-    describe,
-    is_operand,
-    is_static,
-)
-
-# Python operator → (op of the table, how Python folds it).
-BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("add", operator.add),
-    ast.Sub: ("sub", operator.sub),
-    ast.Mult: ("mul", operator.mul),
-    ast.Div: ("div", operator.truediv),
-    ast.FloorDiv: ("floordiv", operator.floordiv),
-    ast.Mod: ("mod", operator.mod),
-    ast.BitAnd: ("and", operator.and_),
-    ast.BitOr: ("or", operator.or_),
-    ast.BitXor: ("xor", operator.xor),
-    ast.LShift: ("shift_left", operator.lshift),
-    ast.RShift: ("shift_right", operator.rshift),
-    ast.Pow: ("pow", operator.pow),
-}
-COMPARE: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Eq: ("eq", operator.eq),
-    ast.NotEq: ("ne", operator.ne),
-    ast.Lt: ("lt", operator.lt),
-    ast.LtE: ("le", operator.le),
-    ast.Gt: ("gt", operator.gt),
-    ast.GtE: ("ge", operator.ge),
-}
-UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
-    ast.USub: ("neg", operator.neg),
-    ast.Invert: ("not", operator.invert),
-    ast.Not: ("not", operator.not_),
-}
-# Operators that fold only: the table has no op for them.
-STATIC_ONLY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
+from tilewire.frontend.values import Method, TargetPlaceholder, describe, is_static
+from tilewire.frontend.visitor import did_you_mean
 
 
-class Expressions(Subscripts, Calls):
+class Expressions(Subscripts, Calls, Comprehensions, Conditions):
     """One method per kind of expression; each returns a Python value or an IR value."""
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -71,14 +32,26 @@ class Expressions(Subscripts, Calls):
         return self.resolve(self.lookup(node))
 
     def evaluate_tuple(self, node: ast.Tuple) -> Any:
-        return tuple(self.evaluate(each) for each in node.elts)
+        return self.items_of_display(node.elts)
 
     def evaluate_list(self, node: ast.List) -> Any:
-        return tuple(self.evaluate(each) for each in node.elts)
+        return self.items_of_display(node.elts)
+
+    def items_of_display(self, nodes: list[ast.expr]) -> tuple[Any, ...]:
+        """`(a, *rest)`: what is unpacked is a compile-time sequence."""
+        items: list[Any] = []
+        for each in nodes:
+            if isinstance(each, ast.Starred):
+                items += self.items_of(each.value, self.evaluate(each.value))
+            else:
+                items.append(self.evaluate(each))
+        return tuple(items)
 
     def resolve(self, found: Any) -> Any:
-        """`tw.target` is the target that is compiled for."""
-        return self.target if isinstance(found, TargetPlaceholder) else found
+        """`tw.target` is the target that is compiled for, a list a tuple: neither changes."""
+        if isinstance(found, TargetPlaceholder):
+            return self.target
+        return folded(found)
 
     def evaluate_attribute(self, node: ast.Attribute) -> Any:
         base = self.evaluate(node.value)
@@ -86,8 +59,20 @@ class Expressions(Subscripts, Calls):
             return self.value_attribute(node, base)
         try:
             return self.resolve(getattr(base, node.attr))
-        except AttributeError:
-            self.fail(node, f"`{ast.unparse(node.value)}` has no attribute `{node.attr}`")
+        except AttributeError as error:
+            if isinstance(base, tuple | dict) and node.attr in ("append", "extend", "update"):
+                self.fail(
+                    node,
+                    f"a list or dict doesn't change in a kernel: make a new one, like "
+                    f"`{ast.unparse(node.value)} + (item,)`",
+                )
+            close = did_you_mean(node.attr, dir(base))
+            # Dtypes, the target and others say more than that the name is missing.
+            own = str(error) if str(error).startswith("tw.") else ""
+            self.fail(
+                node,
+                own or f"`{ast.unparse(node.value)}` has no attribute `{node.attr}`{close}",
+            )
 
     def value_attribute(self, node: ast.Attribute, base: Value) -> Any:
         if node.attr == "dtype":
@@ -100,108 +85,32 @@ class Expressions(Subscripts, Calls):
             return Method(base, node.attr)
         self.fail(node, f"{describe(base)} has no attribute `{node.attr}`")
 
-    def evaluate_binop(self, node: ast.BinOp) -> Any:
-        left = self.evaluate(node.left)
-        return self.apply_binary(node, node.op, left, self.evaluate(node.right))
+    def evaluate_joinedstr(self, node: ast.JoinedStr) -> str:
+        """Text that is known at compile time, as for the message of an assert."""
+        parts = []
+        for each in node.values:
+            if isinstance(each, ast.Constant):
+                parts.append(str(each.value))
+            elif isinstance(each, ast.FormattedValue):
+                parts.append(self.formatted(each))
+        return "".join(parts)
 
-    def apply_binary(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
-        if is_static(left) and is_static(right):
-            known = BINARY.get(type(op))
-            fold = known[1] if known else STATIC_ONLY.get(type(op))
-            if fold is None:
-                self.unsupported(op, at=node)
-            return self.fold(node, fold, left, right)
-        if isinstance(op, ast.Pow) and right == 2 and isinstance(left, Value):
-            return self.build(node, "binary", "mul", left, left)
-        if type(op) not in BINARY:
-            self.unsupported(op, at=node)
-        return self.binary(node, BINARY[type(op)][0], left, right)
-
-    def binary(self, node: ast.AST, op: str, left: Any, right: Any) -> Any:
-        for each in (left, right):
-            if not is_operand(each):
-                self.fail(node, f"{describe(each)} is neither tile, scalar nor number")
-        return self.build(node, "binary", op, left, right)
+    def formatted(self, node: ast.FormattedValue) -> str:
+        value = self.evaluate(node.value)
+        if not is_static(value):
+            self.fail(
+                node.value,
+                f"an f-string shows what is known at compile time, and this is {describe(value)}: "
+                f"print it with tw.print",
+            )
+        specification = "" if node.format_spec is None else self.evaluate(node.format_spec)
+        convert = {-1: lambda x: x, ord("s"): str, ord("r"): repr, ord("a"): ascii}
+        shown = convert[node.conversion](value)
+        return self.fold(node, format, shown, specification)
 
     def fold(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Computes with Python what Python knows; its errors are the user's."""
         try:
-            return function(*args, **kwargs)
+            return folded(function(*args, **kwargs))
         except Exception as error:
             self.fail(node, f"`{ast.unparse(node)}`: {error}")
-
-    def evaluate_unaryop(self, node: ast.UnaryOp) -> Any:
-        value = self.evaluate(node.operand)
-        if isinstance(node.op, ast.UAdd):
-            return value
-        op, fold = UNARY[type(node.op)]
-        if is_static(value):
-            return self.fold(node, fold, value)
-        if isinstance(node.op, ast.Not):
-            self.require_logical(node, value, "not", "~")
-        return self.build(node, "unary", op, value)
-
-    def require_logical(self, node: ast.AST, value: Any, word: str, instead: str) -> None:
-        """`and`, `or`, `not` take bool scalars; tiles have the bitwise operators."""
-        if isinstance(value, Value) and value.type.is_tile:
-            self.fail(node, f"`{word}` takes scalars, found {describe(value)}: use `{instead}`")
-        if isinstance(value, Value) and value.type.dtype != DType.bool:
-            self.fail(node, f"`{word}` takes bool, found {describe(value)}: compare it")
-        if not is_operand(value):
-            self.fail(node, f"`{word}` takes bool scalars, found {describe(value)}")
-
-    def evaluate_boolop(self, node: ast.BoolOp) -> Any:
-        """Operands that Python knows decide or drop out; the others are all evaluated."""
-        is_and = isinstance(node.op, ast.And)
-        result: Any = None
-        for operand in node.values:
-            value = self.evaluate(operand)
-            if is_static(value):
-                if bool(value) != is_and:
-                    return value if result is None else not is_and
-                last_static = value
-                continue
-            self.require_logical(operand, value, *(("and", "&") if is_and else ("or", "|")))
-            if result is None:
-                result = value
-            else:
-                result = self.binary(node, "and" if is_and else "or", result, value)
-        return last_static if result is None else result
-
-    def evaluate_compare(self, node: ast.Compare) -> Any:
-        left = self.evaluate(node.left)
-        result: Any = True
-        for op, comparator in zip(node.ops, node.comparators, strict=True):
-            right = self.evaluate(comparator)
-            step = self.compare(node, op, left, right)
-            if is_static(result):
-                result = step if result else result
-            elif not is_static(step):
-                result = self.binary(node, "and", result, step)
-            elif not step:
-                result = step
-            left = right
-        return result
-
-    def compare(self, node: ast.Compare, op: ast.cmpop, left: Any, right: Any) -> Any:
-        if is_static(left) and is_static(right):
-            known = COMPARE.get(type(op))
-            return self.fold(node, known[1] if known else STATIC_ONLY[type(op)], left, right)
-        if type(op) not in COMPARE:
-            if isinstance(op, ast.Is | ast.IsNot) and None in (left, right):
-                return isinstance(op, ast.IsNot)
-            self.unsupported(op, at=node)
-        return self.binary(node, COMPARE[type(op)][0], left, right)
-
-    def evaluate_ifexp(self, node: ast.IfExp) -> Any:
-        """Both sides are evaluated where the condition is known only at run time."""
-        condition = self.evaluate(node.test)
-        if is_static(condition):
-            return self.evaluate(node.body if condition else node.orelse)
-        if isinstance(condition, Value) and condition.type.is_tile:
-            self.fail(node, "`… if … else …` takes a bool scalar: use tw.where for tiles")
-        sides = (self.evaluate(node.body), self.evaluate(node.orelse))
-        for side in sides:
-            if not is_operand(side):
-                self.fail(node, f"{describe(side)} is neither tile, scalar nor number")
-        return self.build(node, "where", condition, *sides)

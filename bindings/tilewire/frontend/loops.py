@@ -1,22 +1,33 @@
-"""`for` loops: loops of the IR, and loops that the frontend unrolls."""
+"""`for` and `while`: loops of the IR, and loops that the frontend unrolls."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from tilewire._tilewire import DType, Value
 from tilewire.frontend.assigned import assigned_names
-from tilewire.frontend.values import (
-    LoopRange,
-    Poison,
-    Unroll,
-    describe,
-    flatten,
-    is_carriable,
-    same_structure,
-    unflatten,
-)
+from tilewire.frontend.bundles import difference, flatten, is_carriable, leaf_at, unflatten
+from tilewire.frontend.exits import RESULT, STOP, LoopBody, loop_body
+from tilewire.frontend.values import LoopRange, Poison, Scope, Unroll, describe, is_static
 from tilewire.frontend.visitor import Visitor
+
+_INDEX = ".index"  # of a `for` that a `break` can end
+
+
+@dataclass
+class Carried:
+    """What a loop of the IR hands from one iteration to the next."""
+
+    before: Scope
+    names: list[str]
+    initial: list[Any]
+    assigned: list[str]  # in the body, carried or not
+
+    def leaves(self) -> list[Any]:
+        return flatten(tuple(self.initial))
 
 
 class Loops(Visitor):
@@ -24,81 +35,211 @@ class Loops(Visitor):
         if node.orelse:
             self.fail(node, "`else` of a for loop can't be used in a kernel: remove it")
         over = self.evaluate(node.iter)
-        if isinstance(over, Unroll):
-            self._unroll(node, over)
-        elif isinstance(over, LoopRange):
-            self._loop(node, over)
-        else:
+        body = loop_body(node.body)
+        if isinstance(over, Unroll | tuple | dict):
+            self._unroll(node, over.items if isinstance(over, Unroll) else tuple(over), body)
+        elif not isinstance(over, LoopRange):
             self.fail(
                 node.iter,
                 f"can't loop over {describe(over)}: use range(…), tw.persistent(…), tw.ranks(), "
                 f"tw.peers() or tw.unroll(…)",
             )
-
-    def _unroll(self, node: ast.For, over: Unroll) -> None:
-        self.loop_depth += 1
-        for item in over.items:
-            self.assign(node.target, item)
-            self.run(node.body)
-        self.loop_depth -= 1
-
-    def _loop(self, node: ast.For, over: LoopRange) -> None:
-        if not isinstance(node.target, ast.Name):
+        elif not isinstance(node.target, ast.Name):
             self.fail(node.target, f"{over.spelling} gives one index: write one name")
-        before = self.scope
-        assigned = [name for name in assigned_names(node.body) if name != node.target.id]
-        carried = [name for name in assigned if is_carriable(before.names.get(name, Poison("")))]
-        initial = [before.names[name] for name in carried]
-        index, values = self.build(
-            node,
-            "begin_for",
-            over.iterate,
-            over.lower,
-            over.upper,
-            over.step,
-            flatten(tuple(initial)),
-        )
-        self.scope = before.copy()
-        self.bind(node.target.id, index)
-        for name in assigned:
-            if name not in carried and name in before.names:
-                self.scope.names[name] = Poison(
-                    f"`{name}` can't be carried through this loop, which assigns it: "
-                    f"{describe(before.names[name])} is neither tile nor scalar"
-                )
-        self._take(carried, initial, list(values))
-        self.loop_depth += 1
-        self.run(node.body)
-        self.loop_depth -= 1
-        after = [self._carry(node, name, like) for name, like in zip(carried, initial, strict=True)]
-        results = self.build(node, "end_for", flatten(tuple(after)))
-        self.scope = before
-        self._leave(node, [node.target.id, *assigned])
-        self._take(carried, initial, list(results))
+        elif body.stops and over.iterate == "range":
+            self._while_in_range(node, node.target, over, body)
+        else:
+            self._loop(node, node.target, over, body)
 
-    def _carry(self, node: ast.For, name: str, like: Any) -> Any:
+    def run_while(self, node: ast.While) -> None:
+        if node.orelse:
+            self.fail(node, "`else` of a while loop can't be used in a kernel: remove it")
+        body = loop_body(node.body)
+        self._while(node, body, lambda: self.evaluate(node.test), lambda: None)
+
+    def _unroll(self, node: ast.For, items: tuple[Any, ...], body: LoopBody) -> None:
+        """Repeats the body; a run-time `break` guards the repetitions behind it."""
+        if body.stops:
+            self.scope.names[STOP] = False
+        for item in items:
+            stop = self.scope.names.get(STOP, False) if body.stops else False
+            if self.returned or stop is True:
+                break
+            self.assign(node.target, item)
+            self._run_unless_stopped(node, body, is_static(stop))
+        self.scope.names.pop(STOP, None)
+
+    def _run_unless_stopped(self, node: ast.For, body: LoopBody, goes_on: bool = False) -> None:
+        if goes_on or not body.stops:
+            return self.run(body.statements)
+        test = ast.UnaryOp(ast.Not(), ast.Name(STOP, ast.Load()))
+        guarded = ast.If(test, body.statements, [])
+        for each in (guarded, test, test.op, test.operand):
+            ast.copy_location(each, node)
+        self.run([guarded])
+
+    def _loop(self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody) -> None:
+        """A `for` of the IR. After a `break` its remaining iterations do nothing."""
+        carried = self._enter(node, body, [target.id])
+        index, values = self.build(
+            node, "begin_for", over.iterate, over.lower, over.upper, over.step, carried.leaves()
+        )
+        self._begin_body(carried, list(values))
+        self.bind(target.id, index)
+        self._run_unless_stopped(node, body)
+        self._leave(node, carried, self.build(node, "end_for", self._next(node, carried)))
+
+    def _while_in_range(
+        self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody
+    ) -> None:
+        """A `for` over a range that a `break` ends: a `while` that counts."""
+        step = over.step
+        if not is_static(step):
+            self.fail(
+                node,
+                f"`break` in a loop whose step is known only at run time ({describe(step)}): write "
+                f"`while`, or a constant step",
+            )
+        self.scope.names[_INDEX] = self.build(node, "cast", over.lower, DType.i64)
+        compare = "lt" if step > 0 else "gt"
+
+        def condition() -> Any:
+            return self.build(node, "binary", compare, self.scope.names[_INDEX], over.upper)
+
+        def start() -> None:
+            self.bind(target.id, self.scope.names[_INDEX])
+
+        def end() -> None:
+            self.scope.names[_INDEX] = self.build(
+                node, "binary", "add", self.scope.names[_INDEX], step
+            )
+
+        self._while(node, body, condition, start, end, (target.id,))
+        self.scope.names.pop(_INDEX, None)
+
+    def _while(
+        self,
+        node: ast.For | ast.While,
+        body: LoopBody,
+        condition: Callable[[], Any],
+        start: Callable[[], None],
+        end: Callable[[], None] = lambda: None,
+        inside: tuple[str, ...] = (),
+    ) -> None:
+        carried = self._enter(node, body, list(inside))
+        values = self.build(node, "begin_while", carried.leaves())
+        self._begin_body(carried, list(values))
+        goes_on = self._goes_on(node, body, condition)
+        if goes_on is False:  # the body is not looked at
+            never = self.build(node, "constant", False, DType.bool)
+            again = self.build(node, "begin_do", never)
+            self._leave(node, carried, self.build(node, "end_while", list(again)))
+            return
+        if goes_on is True:
+            goes_on = self.build(node, "constant", True, DType.bool)
+        self._begin_body(carried, list(self.build(node, "begin_do", goes_on)))
+        start()
+        self.run(body.statements)
+        if not self.returned:
+            end()
+        self._leave(node, carried, self.build(node, "end_while", self._next(node, carried)))
+
+    def _goes_on(self, node: ast.For | ast.While, body: LoopBody, condition: Any) -> Any:
+        """The condition, and that no `break` was met."""
+        if body.stops:
+            stop = self.scope.names[STOP]
+            on = self.build(node, "unary", "not", stop)
+            own = condition()
+            if is_static(own):
+                return on if own else False
+            self.require_bool_scalar(getattr(node, "test", node), own, "while")
+            return self.build(node, "binary", "and", own, on)
+        own = condition()
+        if is_static(own):
+            return bool(own)
+        self.require_bool_scalar(getattr(node, "test", node), own, "while")
+        return own
+
+    def _enter(self, node: ast.AST, body: LoopBody, inside: list[str]) -> Carried:
+        """What the loop carries: names that exist before it and that its body assigns."""
+        before = self.scope
+        if body.stops:
+            before.names[STOP] = self.build(node, "constant", False, DType.bool)
+        assigned = [name for name in assigned_names(body.statements) if name not in inside]
+        if _INDEX in before.names and inside:
+            assigned.append(_INDEX)
+        names = [name for name in assigned if is_carriable(before.names.get(name, Poison("")))]
+        return Carried(before, names, [before.names[name] for name in names], [*inside, *assigned])
+
+    def _begin_body(self, carried: Carried, leaves: list[Any]) -> None:
+        self.scope = carried.before.copy()
+        for name in carried.assigned:
+            if name not in carried.names and name in carried.before.names:
+                self.scope.names[name] = Poison(self._why_not_carried(carried, name))
+        self._take(carried, leaves)
+
+    def _why_not_carried(self, carried: Carried, name: str) -> str:
+        if name == RESULT:
+            return (
+                "a `return` in a run-time loop of a function has no value before it: assign to a "
+                "variable that has one before the loop, `break`, and return it behind the loop"
+            )
+        found = carried.before.names[name]
+        advice = "give it another name inside"
+        if isinstance(found, Value) and found.type.is_view:
+            advice = "carry its indices, and slice with them inside"
+        return (
+            f"`{name}` can't be carried through this loop, which assigns it: {describe(found)} is "
+            f"neither tile nor scalar; {advice}"
+        )
+
+    def _next(self, node: ast.AST, carried: Carried) -> list[Any]:
+        """The leaves that the body hands on."""
+        if self.returned:
+            self.returned = False  # the loop may have run no iteration
+            return []
+        return flatten(
+            tuple(
+                self._carry(node, name, like)
+                for name, like in zip(carried.names, carried.initial, strict=True)
+            )
+        )
+
+    def _carry(self, node: ast.AST, name: str, like: Any) -> Any:
         value = self.scope.names[name]
         if isinstance(value, Poison):
             self.fail(node, value.message)
-        if not is_carriable(value) or not same_structure(like, value):
+        place = difference(like, value, name) if is_carriable(value) else name
+        if place is not None:
+            at = place.removeprefix(name)
+            entered, ended = leaf_at(like, at), leaf_at(value, at)
             self.fail(
                 node,
-                f"`{name}` enters this loop as {describe(like)} and ends it as {describe(value)}",
+                f"`{place}` enters this loop as {describe(entered)} and ends it as "
+                f"{describe(ended)}: only tiles and scalars can change in a run-time loop",
             )
         return value
 
-    def _take(self, names: list[str], like: list[Any], leaves: list[Any]) -> None:
-        """Binds `names` to values that a loop hands in or out."""
-        for name, shape in zip(names, like, strict=True):
-            value = unflatten(shape, leaves)
+    def _take(self, carried: Carried, leaves: list[Any]) -> None:
+        """Binds the carried names to what a loop hands in or out."""
+        for name, like in zip(carried.names, carried.initial, strict=True):
+            value = unflatten(like, leaves)
             for leaf in flatten(value):
-                self.builder.name(leaf, name)
+                self.builder.name(leaf, name.lstrip("."))
             self.scope.names[name] = value
 
-    def _leave(self, node: ast.For, names: list[str]) -> None:
+    def _leave(self, node: ast.AST, carried: Carried, results: Any) -> None:
         line = self.source.line(node)
-        for name in names:
+        self.scope = carried.before
+        for name in carried.assigned:
             self.scope.names[name] = Poison(
                 f"`{name}` exists only inside the loop at line {line}: give it a value (a tile or "
                 f"a scalar) before the loop"
             )
+        if RESULT in carried.assigned:
+            self.scope.names[RESULT] = Poison(
+                "a `return` in a run-time loop of a function has no value before it: assign to a "
+                "variable that has one before the loop, `break`, and return it behind the loop"
+            )
+        self._take(carried, list(results))
+        self.scope.names.pop(STOP, None)

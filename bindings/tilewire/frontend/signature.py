@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewire._tilewire import DType
 from tilewire.errors import UserError
+from tilewire.frontend.functions import check_parameters
 from tilewire.frontend.source import Source, visible_names
 from tilewire.types import ArrayAnnotation, Constant
 
@@ -81,10 +82,8 @@ class Signature:
     @classmethod
     def of(cls, function: Callable[..., Any], source: Source) -> Signature:
         """Reads the annotations; UserError at the parameter that is not understood."""
+        check_parameters(source)
         nodes = source.function.args
-        for star, text in ((nodes.vararg, "*"), (nodes.kwarg, "**")):
-            if star is not None:
-                source.fail(star, f"star-parameter `{text}{star.arg}`: name each parameter")
         arguments = {a.arg: a for a in [*nodes.posonlyargs, *nodes.args, *nodes.kwonlyargs]}
         signature = cls(function.__name__)
         for name, parameter in inspect.signature(function).parameters.items():

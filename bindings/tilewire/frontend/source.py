@@ -34,17 +34,17 @@ class Source:
     indent: int  # columns that dedenting took away
 
     @classmethod
-    def of(cls, function: Callable[..., Any]) -> Source:
+    def of(cls, function: Callable[..., Any], decorator: str = "@tw.kernel") -> Source:
         """Parses `function`; UserError where Python has no source text of it."""
         if not inspect.isfunction(function):
-            raise UserError(f"@tw.kernel takes a plain function (`def`), found {function!r}")
+            raise UserError(f"{decorator} takes a plain function (`def`), found {function!r}")
         try:
             file = inspect.getsourcefile(function) or "<unknown>"
             lines, first_line = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             raise UserError(
-                f"@tw.kernel reads the source text of `{function.__name__}`, and Python has none "
-                f"({error}): put the kernel into a file"
+                f"{decorator} reads the source text of `{function.__name__}`, and Python has none "
+                f"({error}): put it into a file"
             ) from None
         text = "".join(lines)
         dedented = textwrap.dedent(text)
@@ -54,7 +54,7 @@ class Source:
         if not isinstance(node, ast.FunctionDef):
             kind = {"AsyncFunctionDef": "an async def"}.get(type(node).__name__, "no function")
             raise UserError(
-                f"@tw.kernel takes a plain function (`def`); this is {kind}",
+                f"{decorator} takes a plain function (`def`); this is {kind}",
                 file,
                 first_line,
                 1,
@@ -69,15 +69,18 @@ class Source:
         """Column in the user's file in characters, from 1."""
         return self._column(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
 
+    def end_column(self, node: ast.AST) -> int:
+        """The column behind the node; 0 where it ends on another line."""
+        end_line = getattr(node, "end_lineno", None)
+        if end_line is None or end_line != getattr(node, "lineno", 0):
+            return 0
+        return self._column(end_line, node.end_col_offset)  # type: ignore[attr-defined]
+
     def _column(self, line: int, byte_offset: int) -> int:
         text = self.lines[line - 1].encode()
         return len(text[:byte_offset].decode(errors="replace")) + self.indent + 1
 
-    def fail(self, node: ast.AST, message: str) -> NoReturn:
+    def fail(self, node: ast.AST, message: str, notes: tuple[str, ...] = ()) -> NoReturn:
         """UserError at `node`, with a caret under it."""
-        end_line = getattr(node, "end_lineno", None)
-        if end_line == getattr(node, "lineno", 0):
-            end_column = self._column(end_line, node.end_col_offset)
-        else:
-            end_column = 0
-        raise UserError(message, self.file, self.line(node), self.column(node), end_column)
+        place = (self.line(node), self.column(node), self.end_column(node))
+        raise UserError(message, self.file, *place, notes)

@@ -1,24 +1,13 @@
-"""Statements: assignment, `if`, `return`. Loops are in loops.py."""
+"""Statements: assignment, `assert`, `return`. Branches and loops have files of their own."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-from tilewire._tilewire import Value
-from tilewire.frontend.assigned import assigned_names, surely_assigned_names
 from tilewire.frontend.expressions import Expressions
 from tilewire.frontend.loops import Loops
-from tilewire.frontend.values import (
-    Poison,
-    Scope,
-    describe,
-    flatten,
-    is_carriable,
-    is_static,
-    same_structure,
-    unflatten,
-)
+from tilewire.frontend.values import describe, is_static
 
 
 class Statements(Loops, Expressions):
@@ -80,84 +69,19 @@ class Statements(Loops, Expressions):
         if isinstance(target, ast.Subscript):
             self.fail(target, "elements can't be assigned: use `tw.store(view[…], value)`")
         if isinstance(target, ast.Attribute):
-            self.fail(target, "attributes can't be assigned in a kernel: use a name")
+            owner = ast.unparse(target.value)
+            self.fail(
+                target,
+                f"attributes can't be assigned in a kernel: make a new object, like "
+                f"`{owner} = dataclasses.replace({owner}, {target.attr}=…)`",
+            )
         self.unsupported(target)
 
     def run_return(self, node: ast.Return) -> None:
+        """Of a kernel: in a `@tw.function` it became an assignment before the walk."""
         if node.value is not None and not (
             isinstance(node.value, ast.Constant) and node.value.value is None
         ):
             self.fail(node, "a kernel returns nothing: store results with `tw.store`")
-        if self.loop_depth > 0:
-            self.fail(node, "`return` in a loop can't be used in a kernel: guard with `if`")
         self.build(node, "return_")
         self.returned = True
-
-    def run_if(self, node: ast.If) -> None:
-        condition = self.evaluate(node.test)
-        if is_static(condition):
-            self.run(node.body if condition else node.orelse)
-            return
-        self.require_bool_scalar(node.test, condition)
-        before = self.scope
-        merged = self._merged_names(node)
-        self.build(node, "begin_if", condition)
-        then_scope, then_returned = self._run_branch(node.body, before)
-        merged = [name for name in merged if self._is_mergeable(then_scope, name)]
-        then_values = [then_scope.names[name] for name in merged]
-        self.build(node, "begin_else")
-        else_scope, else_returned = self._run_branch(node.orelse, before)
-        else_values = [else_scope.names[name] for name in merged]
-        for name, a, b in zip(merged, then_values, else_values, strict=True):
-            if not is_carriable(b) or not same_structure(a, b):
-                self.fail(
-                    node,
-                    f"`{name}` is {describe(a)} after one branch of this `if` and {describe(b)} "
-                    f"after the other",
-                )
-        leaves = (flatten(tuple(then_values)), flatten(tuple(else_values)))
-        results = list(self.build(node, "end_if", *leaves))
-        self.scope = before
-        self._leave_if(node, merged, then_values, results)
-        self.returned = then_returned and else_returned
-
-    def require_bool_scalar(self, node: ast.expr, condition: Any) -> None:
-        if isinstance(condition, Value) and condition.type.is_tile:
-            self.fail(node, f"`if` needs a scalar, found {describe(condition)}: use tw.where")
-        if not isinstance(condition, Value) or not condition.type.is_scalar:
-            self.fail(node, f"`if` needs a bool scalar, found {describe(condition)}")
-
-    def _run_branch(self, body: list[ast.stmt], before: Scope) -> tuple[Scope, bool]:
-        self.scope = before.copy()
-        self.run(body)
-        returned, self.returned = self.returned, False
-        return self.scope, returned
-
-    def _merged_names(self, node: ast.If) -> list[str]:
-        """Names that have a value after the `if` whichever way it went, and may differ by it."""
-        assigned = assigned_names(node.body + node.orelse)
-        in_both = surely_assigned_names(node.body) & surely_assigned_names(node.orelse)
-        return [
-            name
-            for name in assigned
-            if is_carriable(self.scope.names.get(name, Poison(""))) or name in in_both
-        ]
-
-    def _is_mergeable(self, scope: Scope, name: str) -> bool:
-        return is_carriable(scope.names.get(name, Poison("")))
-
-    def _leave_if(
-        self, node: ast.If, merged: list[str], like: list[Any], results: list[Value]
-    ) -> None:
-        for name, value in zip(merged, like, strict=True):
-            joined = unflatten(value, results)
-            for leaf in flatten(joined):
-                self.builder.name(leaf, name)
-            self.scope.names[name] = joined
-        line = self.source.line(node)
-        for name in assigned_names(node.body + node.orelse):
-            if name not in merged:
-                self.scope.names[name] = Poison(
-                    f"`{name}` has no value that can be used after the `if` at line {line}: "
-                    f"assign a tile or scalar before it or in both branches"
-                )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 
 _LOOP = "loop with `for … in range(…)`, `tw.persistent(…)` or `tw.unroll(…)`"
-_VALUES = "a kernel works on tiles and scalars: use a tuple, or a tile"
-_FUNCTION = "write the statements where they are needed"
+_SET = "nothing in a kernel is hashed: use a tuple of constants"
+_FUNCTION = "define it outside of the kernel, with @tw.function"
 
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.While: ("a while loop", _LOOP),
     ast.Try: ("a try statement", "device code raises nothing: test with `if`"),
     ast.Raise: ("a raise statement", "device code raises nothing: use `return`, or `tw.where`"),
     ast.With: ("a with statement", "nothing in a kernel is entered or closed: remove it"),
@@ -18,27 +17,20 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Match: ("a match statement", "use `if` and `elif`"),
     ast.FunctionDef: ("a nested function", _FUNCTION),
     ast.AsyncFunctionDef: ("a nested function", _FUNCTION),
-    ast.Lambda: ("a lambda", _FUNCTION),
-    ast.ClassDef: ("a class", "define it outside of the kernel"),
+    ast.Lambda: ("a lambda", "define a function outside of the kernel, with @tw.function"),
+    ast.ClassDef: ("a class", "define it outside of the kernel; a dataclass can hold tiles"),
     ast.Import: ("an import", "import at the top of the file"),
     ast.ImportFrom: ("an import", "import at the top of the file"),
     ast.Global: ("a global statement", "pass values as arguments, store results in a tensor"),
     ast.Nonlocal: ("a nonlocal statement", "pass values as arguments, store results in a tensor"),
     ast.Delete: ("a del statement", "names need no deletion here: remove it"),
-    ast.Break: ("a break statement", "compute the loop's bound before it, or guard with `if`"),
-    ast.Continue: ("a continue statement", "guard the rest of the body with `if`"),
     ast.AnnAssign: ("an annotated assignment", "types are inferred: write `name = value`"),
     ast.NamedExpr: ("an assignment expression (`:=`)", "assign in a statement of its own"),
-    ast.ListComp: ("a list comprehension", "use `for` with `tw.unroll(…)`"),
-    ast.SetComp: ("a set comprehension", "use `for` with `tw.unroll(…)`"),
-    ast.DictComp: ("a dict comprehension", "use `for` with `tw.unroll(…)`"),
-    ast.GeneratorExp: ("a generator expression", "use `for` with `tw.unroll(…)`"),
-    ast.Dict: ("a dict", _VALUES),
-    ast.Set: ("a set", _VALUES),
+    ast.SetComp: ("a set comprehension", _SET),
+    ast.Set: ("a set", _SET),
     ast.Yield: ("a yield", "store results in a tensor with `tw.store`"),
     ast.YieldFrom: ("a yield", "store results in a tensor with `tw.store`"),
     ast.Await: ("an await", "device code is sequential: remove it"),
-    ast.JoinedStr: ("an f-string", "text can't be made in a kernel"),
     ast.Starred: ("a starred expression", "write out each item"),
     ast.MatMult: ("the operator `@`", "there is no matrix product yet"),
     ast.Is: ("the operator `is`", "compare with `==`"),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from tilewire._tilewire import DType, Value
+from tilewire.frontend.bundles import NoBundle, parts_of
+from tilewire.frontend.bundles import flatten as flatten
+from tilewire.frontend.bundles import is_carriable as is_carriable
 
 
 @dataclass(frozen=True)
-class DynamicSlice:
+class DynamicSlice(NoBundle):
     """`tw.ds(start, size)`."""
 
     start: Any
@@ -20,7 +21,7 @@ class DynamicSlice:
 
 
 @dataclass(frozen=True)
-class LoopRange:
+class LoopRange(NoBundle):
     """What `range`, `tw.persistent`, `tw.ranks` and `tw.peers` return: only `for` takes it."""
 
     iterate: str  # as in `Iterate`
@@ -31,14 +32,14 @@ class LoopRange:
 
 
 @dataclass(frozen=True)
-class Unroll:
+class Unroll(NoBundle):
     """What `tw.unroll(…)` returns: the frontend repeats the body for each item."""
 
     items: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(NoBundle):
     """`value.name`, about to be called."""
 
     value: Value
@@ -46,10 +47,20 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Poison:
+class Poison(NoBundle):
     """A name that can't be used here; reading it raises `message`."""
 
     message: str
+
+
+class Unset:
+    """Type of UNSET: what a function returns, before it does."""
+
+    def __repr__(self) -> str:
+        return "no value yet"
+
+
+UNSET = Unset()
 
 
 class TargetPlaceholder:
@@ -66,35 +77,12 @@ class TargetPlaceholder:
 
 target = TargetPlaceholder()
 
-_CALLABLE_BUILTINS: tuple[Callable[..., Any], ...] = (
-    abs,
-    bool,
-    divmod,
-    float,
-    int,
-    len,
-    max,
-    min,
-    round,
-    sum,
-    tuple,
-)
-
-
-def folds(function: Any) -> bool:
-    """Whether a Python function may be called at compile time, on Python values."""
-    try:
-        if function in _CALLABLE_BUILTINS:
-            return True
-    except TypeError:
-        return False
-    return callable(function) and getattr(function, "__module__", None) == math.__name__
-
 
 def is_static(value: Any) -> bool:
-    """Whether Python knows the value, tuples through and through."""
-    if isinstance(value, tuple | list):
-        return all(is_static(each) for each in value)
+    """Whether Python knows the value, bundles through and through."""
+    parts = parts_of(value)
+    if parts is not None:
+        return all(is_static(each.value) for each in parts)
     return not isinstance(value, Value | DynamicSlice | LoopRange | Method | Poison)
 
 
@@ -105,38 +93,6 @@ def is_number(value: Any) -> bool:
 def is_operand(value: Any) -> bool:
     """A value of the IR, or a literal that becomes one."""
     return isinstance(value, Value) or is_number(value)
-
-
-def is_carriable(value: Any) -> bool:
-    """Whether loops and branches can hand the value on: tiles, scalars, numbers and tuples."""
-    if isinstance(value, tuple):
-        return all(is_carriable(each) for each in value)
-    return is_number(value) or (isinstance(value, Value) and not value.type.is_view)
-
-
-def flatten(value: Any) -> list[Any]:
-    """The operands of a carriable value, left to right."""
-    if isinstance(value, tuple | list):
-        return [leaf for each in value for leaf in flatten(each)]
-    return [value]
-
-
-def unflatten(like: Any, leaves: list[Any]) -> Any:
-    """Takes as many `leaves` from the front as `like` has, in its shape."""
-    if isinstance(like, tuple):
-        return tuple(unflatten(each, leaves) for each in like)
-    return leaves.pop(0)
-
-
-def same_structure(a: Any, b: Any) -> bool:
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        return (
-            isinstance(a, tuple)
-            and isinstance(b, tuple)
-            and len(a) == len(b)
-            and all(same_structure(x, y) for x, y in zip(a, b, strict=True))
-        )
-    return True
 
 
 def describe(value: Any) -> str:
@@ -152,7 +108,14 @@ def describe(value: Any) -> str:
         return "tw.unroll(…)"
     if isinstance(value, DType):
         return str(value)
-    return repr(value)
+    parts = parts_of(value)
+    if parts is None or is_static(value):
+        return repr(value)
+    items = [describe(each.value) for each in parts]
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    named = [f"{each.key}={item}" for each, item in zip(parts, items, strict=True)]
+    return f"{type(value).__name__}({', '.join(named)})"
 
 
 @dataclass

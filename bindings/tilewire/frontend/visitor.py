@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewire._tilewire import Builder, Target, Value
 from tilewire.errors import UserError
+from tilewire.frontend.origins import Origins
 from tilewire.frontend.source import Source
 from tilewire.frontend.unsupported import message_for
 from tilewire.frontend.values import Poison, Scope, describe, flatten, is_operand
+
+if TYPE_CHECKING:
+    from tilewire.frontend.functions import Function
+
+# Methods of the Builder whose first argument says which op; the others are the user's.
+_NAMED_OPS = ("unary", "binary", "reduce", "arg_reduce", "scan", "begin_for")
 
 
 class Visitor:
@@ -24,10 +32,13 @@ class Visitor:
         self.builder = builder
         self.source = source
         self.target = target
-        self.globals = globals_  # of the kernel's function, its closure included
+        self.globals = globals_  # of the function that is walked, its closure included
         self.scope = Scope()
-        self.loop_depth = 0
+        self.calls: list[
+            Function
+        ] = []  # the `@tw.function`s that are being walked, outermost first
         self.returned = False  # the statements that follow can't be reached
+        self.origins = Origins()
 
     # What the parts (expressions, statements, …) call of each other.
 
@@ -47,8 +58,16 @@ class Visitor:
         """Computes with Python what Python knows."""
         raise NotImplementedError
 
-    def fail(self, node: ast.AST, message: str) -> NoReturn:
-        self.source.fail(node, message)
+    def resolve(self, found: Any) -> Any:
+        """A value of Python as kernels see it."""
+        raise NotImplementedError
+
+    def require_bool_scalar(self, node: ast.AST, condition: Any, what: str = "if") -> None:
+        """UserError where the condition can't decide which way all threads go."""
+        raise NotImplementedError
+
+    def fail(self, node: ast.AST, message: str, notes: tuple[str, ...] = ()) -> NoReturn:
+        self.source.fail(node, message, notes)
 
     def unsupported(self, node: ast.AST, at: ast.AST | None = None) -> NoReturn:
         """`at`: where it stands; operators have no position of their own."""
@@ -60,18 +79,14 @@ class Visitor:
         `args` that the method can't take (a Python value where a tile is needed) are the user's
         error too.
         """
-        self.builder.set_location(self.source.line(node), self.source.column(node))
+        place = (self.source.file, self.source.line(node), self.source.column(node))
+        self.builder.set_location(*place)
         function = getattr(self.builder, method)
-        if method in (
-            "unary",
-            "binary",
-            "reduce",
-            "arg_reduce",
-            "scan",
-            "begin_for",
-        ):  # which one; the rest is the user's
+        if method in _NAMED_OPS:
             function, args = functools.partial(function, args[0]), args[1:]
-        return self.checked(node, function, *args)
+        result = self.checked(node, function, *args)
+        self.origins.note(result, self.source, node)
+        return result
 
     def checked(self, node: ast.AST, function: Callable[..., Any], *args: Any) -> Any:
         """Calls into C++ for `node`; what it refuses is the user's error at `node`."""
@@ -80,8 +95,9 @@ class Visitor:
         except TypeError:
             self.refuse_operands(node, args)
         except UserError as error:
-            if error.line == self.source.line(node) and error.column == self.source.column(node):
-                self.fail(node, error.message)
+            place = (error.file, error.line, error.column)
+            if place == (self.source.file, self.source.line(node), self.source.column(node)):
+                self.fail(node, error.message, self.origins.of_shapes(args))
             raise
 
     def refuse_operands(self, node: ast.AST, args: tuple[Any, ...]) -> NoReturn:
@@ -103,10 +119,17 @@ class Visitor:
                 if isinstance(found, Poison):
                     self.fail(node, found.message)
                 return found
-        self.fail(node, f"name `{node.id}` is not defined")
+        known = [*self.scope.names, *self.globals]
+        self.fail(node, f"name `{node.id}` is not defined{did_you_mean(node.id, known)}")
 
     def bind(self, name: str, value: Any) -> None:
         """Assigns `name`; the user's name becomes the IR's."""
         if isinstance(value, Value):
-            self.builder.name(value, name)
+            self.builder.name(value, name.lstrip("."))
         self.scope.names[name] = value
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """`: did you mean `row`?`, where a known name is close; else nothing."""
+    close = difflib.get_close_matches(name, [*filter(str.isidentifier, known)], n=1, cutoff=0.65)
+    return f": did you mean `{close[0]}`?" if close else ""

@@ -113,7 +113,7 @@ def f_dtype_as_function(x: tw.Tensor["N"]):
 
 
 MESSAGES = {
-    f_range_step: "the step must be a positive integer, found 0",
+    f_range_step: "the step must be an integer other than 0, found 0",
     f_persistent_schedule: "there is only schedule=\"static\" yet, found 'dynamic'",
     f_ranks_of_a_team: "there is only team=tw.world yet, found 'lsa'",
     f_unroll_of_a_run_time_bound: "a bound must be an integer known at compile time, found the",

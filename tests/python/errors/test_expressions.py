@@ -15,6 +15,25 @@ def test_undefined_name(diagnose):
     assert under == "nothing"
 
 
+def test_undefined_name_with_a_close_one(diagnose):
+    def f(x: tw.Tensor["N"]):
+        row = tw.program_id(0)
+        tw.store(x[rwo], 1)  # error
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message == "name `rwo` is not defined: did you mean `row`?"
+    assert under == "rwo"
+
+
+def test_misspelled_function_of_tw(diagnose):
+    def f(x: tw.Tensor["N"]):
+        tw.laod(x[0])  # error
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message == "`tw` has no attribute `laod`: did you mean `load`?"
+    assert under == "tw.laod"
+
+
 def test_unknown_function_of_tw(diagnose):
     def f(x: tw.Tensor["N"]):
         tw.nothing(3)  # error
@@ -93,7 +112,12 @@ def test_arithmetic_on_text(diagnose):
     def f(x: tw.Tensor["N"]):
         a = N + "text"  # error
 
-    assert diagnose(f, x="f32[?]")[0] == "'text' is neither tile, scalar nor number"
+    message, under = diagnose(f, x="f32[?]")
+    assert message == (
+        "text ('text') can't meet a value that is known only at run time: kernels compute with "
+        "tiles, scalars and numbers"
+    )
+    assert under == 'N + "text"'
 
 
 def test_shapes_that_do_not_broadcast(diagnose):

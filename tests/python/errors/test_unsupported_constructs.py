@@ -17,12 +17,6 @@ def case(name, under):
     return register
 
 
-@case("a while loop", "w")
-def while_loop(x: tw.Tensor["N"]):
-    while N > 0:  # error
-        tw.barrier()
-
-
 @case("a try statement", "t")
 def try_statement(x: tw.Tensor["N"]):
     try:  # error
@@ -81,18 +75,6 @@ def del_statement(x: tw.Tensor["N"]):
     del x  # error
 
 
-@case("a break statement", "break")
-def break_statement(x: tw.Tensor["N"]):
-    for _ in range(N):
-        break  # error
-
-
-@case("a continue statement", "continue")
-def continue_statement(x: tw.Tensor["N"]):
-    for _ in range(N):
-        continue  # error
-
-
 @case("an annotated assignment", "a: int = 3")
 def annotated_assignment(x: tw.Tensor["N"]):
     a: int = 3  # error
@@ -103,19 +85,9 @@ def assignment_expression(x: tw.Tensor["N"]):
     tw.load(x[(a := 3)])  # error
 
 
-@case("a list comprehension", "[i for i in (1, 2)]")
-def list_comprehension(x: tw.Tensor["N"]):
-    a = [i for i in (1, 2)]  # error
-
-
-@case("a generator expression", "(i for i in (1, 2))")
-def generator_expression(x: tw.Tensor["N"]):
-    a = (i for i in (1, 2))  # error
-
-
-@case("a dict", "{}")
-def dict_(x: tw.Tensor["N"]):
-    a = {}  # error
+@case("a set comprehension", "{i for i in (1, 2)}")
+def set_comprehension(x: tw.Tensor["N"]):
+    a = {i for i in (1, 2)}  # error
 
 
 @case("a set", "{1, 2}")
@@ -128,14 +100,19 @@ def yield_(x: tw.Tensor["N"]):
     yield  # error
 
 
-@case("an f-string", 'f"{N}"')
-def f_string(x: tw.Tensor["N"]):
-    tw.barrier(team=f"{N}")  # error
+@case("a starred expression", "*rest")
+def starred_target(x: tw.Tensor["N"]):
+    a, *rest = (1, 2)  # error
 
 
 @case("a starred expression", "*(1, 2)")
 def starred(x: tw.Tensor["N"]):
     tw.maximum(*(1, 2))  # error
+
+
+@case("a yield", "yield from (1, 2)")
+def yield_from(x: tw.Tensor["N"]):
+    yield from (1, 2)  # error
 
 
 @case("the operator `@`", "N @ N")
