@@ -91,7 +91,10 @@ class Kernel:
         if found is None:
             from tilewire.launch import make_launcher
 
-            found = self._launchers[key] = make_launcher(self, grid, stream)
+            found = make_launcher(self, grid, stream)
+            if self.signature.bundles:
+                found = self.signature.spreading(found)
+            self._launchers[key] = found
         return found
 
     def specialise(self, arguments: Mapping[str, Any]) -> Specialisation:

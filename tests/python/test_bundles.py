@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import tilewire as tw
 
 X = np.array([3, -1, 4, 1, -5, 9, 2, 6], np.int64)
@@ -150,3 +151,75 @@ def test_bundles_are_returned():
         low, high = (X[4:], X[:4]) if swap else (X[:4], X[4:])
         low, high = (high, low) if low[0] > 0 else (low, high)
         assert out.tolist() == [*low, *high]
+
+
+class Weights(NamedTuple):
+    gain: tw.Tensor["H"]
+    scale: tw.f32
+    H: tw.const = None
+
+
+@dataclass
+class Ends:
+    low: "tw.i64"
+    outputs: "tw.Tensor['T', 'H']"
+    OFFSET: "tw.const" = 1
+
+
+@tw.kernel
+def takes_bundles(x: tw.Tensor["T", "H"], w: Weights, ends: Ends, *, FACTOR: tw.const = 1):
+    for row in tw.persistent(T):
+        tile = tw.load(x[row, :]) * tw.load(w.gain[:]) * w.scale
+        assert w.H == 4 and tile.shape == (H,)
+        tw.store(ends.outputs[row, :], tile * FACTOR + ends.low + ends.OFFSET)
+
+
+def test_kernels_take_bundles():
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    gain = np.array([1, 2, 3, 4], np.float32)
+    for factor in (1, 3):
+        for offset in (1, 5):
+            out = np.full_like(x, np.nan)
+            weights, ends = Weights(gain, 2.0), Ends(10, out, offset)
+            if factor == 1:
+                takes_bundles[1](x, weights, ends)
+            else:
+                takes_bundles[1](x, ends=ends, w=weights, FACTOR=factor)
+            assert (out == x * gain * 2 * factor + 10 + offset).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda x, out: takes_bundles[1](x, (x[0], 2.0), Ends(1, out)),
+            "kernel `takes_bundles`: argument `w` must be a Weights, found (",
+        ),
+        (
+            lambda x, out: takes_bundles[1](x, Weights(x[0], 1.0, 5), Ends(1, out)),
+            "takes_bundles: argument `x` must have extent 5 in dimension 1",
+        ),
+        (
+            lambda x, out: takes_bundles[1](x, Weights(x[0], 1.0), Ends(1, out), OFFSET=3),
+            "kernel `takes_bundles`: the constant `OFFSET` is passed as 1 and as 3",
+        ),
+        (
+            lambda x, out: takes_bundles[1](x, Weights(x[0], 1.0)),
+            "takes_bundles: missing argument `ends_low`",
+        ),
+    ],
+)
+def test_wrong_bundles(call, message):
+    x = np.zeros((2, 4), np.float32)
+    with pytest.raises(tw.UserError) as caught:
+        call(x, x.copy())
+    assert str(caught.value).startswith(message)
+
+
+def test_field_without_an_annotation_for_kernels():
+    def f(x: tw.Tensor["N"], pair: Pair):
+        pass
+
+    with pytest.raises(tw.UserError) as caught:
+        tw.kernel(f)
+    assert caught.value.message.startswith("field `low` of Pair is annotated typing.Any: write tw.")

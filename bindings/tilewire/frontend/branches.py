@@ -69,7 +69,6 @@ class Branches(Visitor):
     def _go_on_from(self, node: ast.If, before: Scope, side: Side) -> None:
         """Only this side reaches what follows, so that everything is as it left it."""
         outside = {leaf for value in before.names.values() for leaf in _values(value)}
-        outside |= {leaf for value in self.globals.values() for leaf in _values(value)}
         made = [
             leaf
             for name, value in side.scope.names.items()

@@ -48,6 +48,12 @@ def build_program(
         else:
             assert isinstance(parameter.annotation, DType)
             visitor.bind(parameter.name, builder.scalar(parameter.name, parameter.annotation))
+    for bundle in signature.bundles:
+        visitor.scope.names[bundle.name] = bundle.value(visitor.scope.names)
+    for bundle in signature.bundles:
+        for part in bundle.fields:
+            if not part.parameter.is_constant:
+                visitor.scope.names.pop(part.parameter.name, None)
     for each in source.function.args.args:
         visitor.origins.note(visitor.scope.names.get(each.arg), source, each)
     for name in dimensions:

@@ -8,8 +8,11 @@ they are.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import typing
+import functools
+import inspect
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,17 +49,24 @@ def is_bundle_class(value: Any) -> bool:
     )
 
 
-def constant_fields(kind: type) -> set[str]:
+def field_annotations(kind: type) -> dict[str, Any]:
+    """Field → annotation of a NamedTuple or dataclass; text where it names what isn't there."""
+    found: dict[str, Any] = {}
+    for each in reversed(kind.__mro__):
+        names = dict(vars(sys.modules[each.__module__])) if each.__module__ in sys.modules else {}
+        for name, annotation in inspect.get_annotations(each).items():
+            if isinstance(annotation, str):
+                with contextlib.suppress(Exception):
+                    annotation = eval(annotation, names)
+            found[name] = annotation
+    return found
+
+
+@functools.cache
+def constant_fields(kind: type) -> frozenset[str]:
     """The fields of a NamedTuple or dataclass that are annotated `tw.const`."""
-    try:
-        hints = typing.get_type_hints(kind)
-    except Exception:  # annotations that name what isn't there
-        hints = getattr(kind, "__annotations__", {})
-    return {
-        name
-        for name, hint in hints.items()
-        if isinstance(hint, Constant) or hint in ("tw.const", "const")
-    }
+    annotations = field_annotations(kind).items()
+    return frozenset(name for name, each in annotations if isinstance(each, Constant))
 
 
 def parts_of(value: Any) -> list[Part] | None:
@@ -88,8 +98,15 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         return tuple(items)
     if isinstance(like, dict):
         return dict(zip(like, items, strict=True))
-    made = object.__new__(type(like))
-    for each, item in zip(dataclasses.fields(like), items, strict=True):
+    return rebuild_fields(type(like), items)
+
+
+def rebuild_fields(kind: type, items: list[Any]) -> Any:
+    """A NamedTuple or dataclass of these fields; no code of its own runs."""
+    if not dataclasses.is_dataclass(kind):
+        return kind._make(items)  # type: ignore[attr-defined]
+    made = object.__new__(kind)
+    for each, item in zip(dataclasses.fields(kind), items, strict=True):
         object.__setattr__(made, each.name, item)
     return made
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from tilewire._tilewire import DType
 from tilewire.errors import UserError
+from tilewire.frontend.bundle_parameters import BundleParameter, Field, annotations_of, spread
+from tilewire.frontend.bundles import is_bundle_class
 from tilewire.frontend.functions import check_parameters
 from tilewire.frontend.source import Source, visible_names
 from tilewire.types import ArrayAnnotation, Constant
@@ -78,6 +80,9 @@ class Signature:
 
     name: str
     parameters: list[Parameter] = field(default_factory=list)
+    bundles: tuple[BundleParameter, ...] = ()
+    written: list[str] = field(default_factory=list)
+    """The positional parameters as the function has them, bundles whole."""
 
     @classmethod
     def of(cls, function: Callable[..., Any], source: Source) -> Signature:
@@ -89,14 +94,44 @@ class Signature:
         for name, parameter in inspect.signature(function).parameters.items():
             node = arguments[name]
             annotation = _annotation(parameter.annotation, function, source, node)
+            if is_bundle_class(annotation):
+                signature._add_bundle(name, annotation, source, node)
+                continue
             keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
             if isinstance(annotation, Constant) != keyword_only:
                 source.fail(node, _misplaced(name, keyword_only))
             has_default = parameter.default is not inspect.Parameter.empty
             if has_default and not keyword_only:
                 source.fail(node, f"parameter `{name}` can't have a default: only tw.const can")
-            signature.parameters.append(Parameter(name, annotation, parameter.default, has_default))
+            if not keyword_only:
+                signature.written.append(name)
+            signature._add(Parameter(name, annotation, parameter.default, has_default))
+        signature.parameters.sort(key=lambda each: each.is_constant)
         return signature
+
+    def _add(self, parameter: Parameter) -> None:
+        """A constant that a bundle has too is one parameter."""
+        if not any(each.name == parameter.name for each in self.parameters):
+            self.parameters.append(parameter)
+
+    def _add_bundle(self, name: str, kind: type, source: Source, node: ast.arg) -> None:
+        fields = []
+        for field_name, annotation in annotations_of(kind).items():
+            annotation = _array_or_self(annotation)
+            if not isinstance(annotation, ArrayAnnotation | DType | Constant):
+                source.fail(
+                    node,
+                    f"field `{field_name}` of {kind.__name__} is annotated {annotation!r}: "
+                    f"{_ANNOTATIONS}",
+                )
+            is_constant = isinstance(annotation, Constant)
+            flat = field_name if is_constant else f"{name}_{field_name}"
+            if not is_constant and flat in source.parameter_names():
+                source.fail(node, f"`{flat}` is a parameter and field `{field_name}` of `{name}`")
+            fields.append(Field(field_name, Parameter(flat, annotation)))
+            self._add(fields[-1].parameter)
+        self.bundles += (BundleParameter(name, kind, tuple(fields)),)
+        self.written.append(name)
 
     @property
     def positional(self) -> list[Parameter]:
@@ -126,6 +161,15 @@ class Signature:
         if missing:
             raise UserError(f"{self.name}: missing argument `{missing[0]}`")
         return bound
+
+    def spreading(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        """`launch` for calls that pass bundles."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            args, spread_kwargs = spread(self.name, self.written, self.bundles, args, kwargs)
+            return launch(*args, **spread_kwargs)
+
+        return call
 
     def specialise(self, bound: Mapping[str, Any]) -> Specialisation:
         """Checks `bound` (arrays as ArrayArgument) and infers the constants that shapes give.
@@ -212,12 +256,18 @@ def _annotation(
         source.fail(node, error.message)
     except Exception as error:
         source.fail(node, f"annotation of `{node.arg}`: {error}; {_ANNOTATIONS}")
-    kind = getattr(annotation, "annotation_kind", None)  # tw.Tensor, tw.Window as they are
-    if kind is not None:
-        return ArrayAnnotation(kind)
+    annotation = _array_or_self(annotation)
+    if is_bundle_class(annotation):
+        return annotation
     if not isinstance(annotation, ArrayAnnotation | DType | Constant):
         source.fail(node, f"annotation {annotation!r} of `{node.arg}`: {_ANNOTATIONS}")
     return annotation
+
+
+def _array_or_self(annotation: Any) -> Any:
+    """`tw.Tensor` and `tw.Window` without dimensions are annotations too."""
+    kind = getattr(annotation, "annotation_kind", None)
+    return annotation if kind is None else ArrayAnnotation(kind)
 
 
 _ANNOTATIONS = (

@@ -61,6 +61,12 @@ class Source:
             )
         return cls(file, node, dedented.splitlines(), first_line, indent)
 
+    def parameter_names(self) -> list[str]:
+        arguments = self.function.args
+        return [
+            each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        ]
+
     def line(self, node: ast.AST) -> int:
         """Line in the user's file, from 1."""
         return self.first_line + getattr(node, "lineno", 1) - 1
