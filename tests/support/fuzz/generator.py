@@ -9,12 +9,12 @@ import tilewire as tw
 from op_cases.case import ALL, INTEGERS, Maker, poison_of
 from tilewire.types import to_numpy_dtype
 
-from fuzz import arithmetic
+from fuzz.control import Control
 from fuzz.expressions import Expressions, kind_of
 from fuzz.nodes import Node, literal, variable
 from fuzz.productions import PRODUCTIONS
 from fuzz.programs import Array, Program, dtype_of
-from fuzz.statements import Assign, For, If, Place, Return, Statement, Store
+from fuzz.statements import Assign, If, Jump, Place, Statement, Store
 from fuzz.statements import Index as ViewIndex
 from fuzz.views import Views
 
@@ -22,7 +22,7 @@ EXTENTS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 24, 32, 33]
 KINDS = ("float", "float", "integer", "bool")
 
 
-class Generator:
+class Generator(Control):
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.program = Program(seed)
@@ -58,7 +58,7 @@ class Generator:
             self.views.add(array.name, dtype_of(array), array)
         program.body = [self.load() for _ in range(self.random.randint(1, 3))]
         if not program.rows and self.random.random() < 0.1:
-            program.body.append(If(self.condition(), [Return()], []))
+            program.body.append(If(self.condition(), [Jump("return")], []))
         program.body += self.block(depth=2)
         live = [each for each in self.make.scope if each.text[0] in "tv"]
         for node in self.random.sample(live, min(len(live), 3)):
@@ -92,7 +92,7 @@ class Generator:
             self.budget -= 1
             choice = self.random.random()
             if depth > 0 and choice < 0.2:
-                body.append(self.loop(depth - 1))
+                body += self.loop(depth - 1)
             elif depth > 0 and choice < 0.4:
                 body.append(self.branch(depth - 1))
             elif choice < 0.5:
@@ -127,61 +127,6 @@ class Generator:
         if node.dtype != old.dtype:
             node = self.make.converted(node, kind_of(old.dtype), old.dtype)
         return Assign(old.text, node)
-
-    def inner(self, depth: int) -> list[Statement]:
-        """A block whose new names end with it."""
-        scope, views = list(self.make.scope), list(self.views.views)
-        body = self.block(depth)
-        self.make.scope, self.views.views = scope, views
-        return body
-
-    def loop(self, depth: int) -> Statement:
-        index = variable(self.name("i"), tw.i64, ())
-        lower, step = self.random.choice([0, 0, 1, -2]), self.random.choice([1, 1, 2, 3])
-        runtime = [name for each in self.program.arrays for name in each.dimensions]
-        if self.random.random() < 0.4:
-            upper = variable(self.random.choice(runtime), tw.i64, ())
-            step = max(step, 8)
-        else:
-            upper = literal(lower + self.random.randint(0, 5), tw.i64)
-        how = "range"
-        if upper.text.lstrip("-").isdigit() and self.random.random() < 0.3:
-            how = "tw.unroll"  # the index is Python's own: it is asked about, not computed with
-        loop = For(
-            index.text,
-            f"{how}({lower}, {upper.text}, {step})",
-            literal(lower, tw.i64),
-            upper,
-            step,
-        )
-        scope, scalars, asked = list(self.make.scope), list(self.views.scalars), list(self.asked)
-        self.asked.append(index)
-        if how == "range":
-            self.make.scope.append(index)
-            self.views.scalars.append(index)
-        loop.body = [*self.inner(depth), self.change()]
-        self.make.scope, self.views.scalars, self.asked = scope, scalars, asked
-        return loop
-
-    def branch(self, depth: int) -> Statement:
-        then_body = [*self.inner(depth), self.change()]
-        else_body = self.inner(depth) if self.random.random() < 0.5 else []
-        return If(self.condition(), then_body, else_body)
-
-    def condition(self) -> Node:
-        """Of integers that are always known, so that it is known too."""
-        scalar = self.random.choice(self.asked)
-        op = self.random.choice(["lt", "ge", "eq", "ne"])
-        asked = self.make.binary(op, scalar, literal(self.random.randint(0, 4), scalar.dtype))
-        choice = self.random.random()
-        if choice < 0.1:
-            text = f"(not {asked.text})"
-            return Node(text, tw.bool, (), lambda env: arithmetic.invert(asked.run(env)))
-        if choice < 0.3:
-            other, word = self.condition(), self.random.choice(["and", "or"])
-            text = f"({asked.text} {word} {other.text})"
-            return self.make.binary(word, asked, other, text)
-        return asked
 
     def store(self, node: Node) -> Statement:
         """To an output of its own, larger than the tile, or smaller: what is outside is dropped."""

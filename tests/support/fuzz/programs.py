@@ -13,7 +13,7 @@ from tilewire.types import dtype_of_numpy
 
 from fuzz.bounded import EPSILON, Bounded, exact
 from fuzz.nodes import Environment, Memory
-from fuzz.statements import ReturnedError, Statement, block_lines
+from fuzz.statements import JumpError, Statement, block_lines
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Program:
             local = dict(environment)
             if self.rows:
                 local["row"] = exact(np.asarray(row), tw.i64)
-            with contextlib.suppress(ReturnedError):
+            with contextlib.suppress(JumpError):
                 for each in self.body:
                     each.execute(local)
         return {array.name: environment[array.name].elements for array in self.arrays}

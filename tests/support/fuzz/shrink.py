@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 
 from fuzz.programs import Program
-from fuzz.statements import For, If, Statement
+from fuzz.statements import For, If, Statement, While
 
 Block = list[Statement]
+FIELDS = {For: ("body",), While: ("body",), If: ("then_body", "else_body")}
 
 
 def shrink(program: Program, failure_of: Callable[[Program], str], seconds: float = 20) -> Program:
@@ -54,7 +55,9 @@ def blocks(body: Block, path: Path = ()) -> Iterator[Path]:
     """The way to each block: index and field of the statement that holds it, from outside."""
     yield path
     for index, statement in enumerate(body):
-        names = {For: ["body"], If: ["then_body", "else_body"]}.get(type(statement), [])
+        names = {For: ["body"], While: ["body"], If: ["then_body", "else_body"]}.get(
+            type(statement), []
+        )
         for name in names:
             yield from blocks(getattr(statement, name), (*path, (index, name)))
 

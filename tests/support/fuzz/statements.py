@@ -71,8 +71,26 @@ class For:
         bounds = integer(self.lower)(environment), integer(self.upper)(environment)
         for index in range(*bounds, self.step):
             environment[self.name] = exact(np.asarray(index), tw.i64)
-            for each in self.body:
-                each.execute(environment)
+            if runs_to_a_break(self.body, environment):
+                return
+
+
+@dataclass
+class While:
+    condition: Node
+    body: list[Statement]
+
+    def lines(self) -> Iterator[str]:
+        yield f"while {self.condition.text}:"
+        yield from block_lines(self.body)
+
+    def execute(self, environment: Environment) -> None:
+        for _ in range(1000):
+            condition = self.condition.run(environment)
+            assert condition.error == 0, self.condition.text
+            if not condition.value or runs_to_a_break(self.body, environment):
+                return
+        raise AssertionError(f"`while {self.condition.text}` doesn't end")
 
 
 @dataclass
@@ -95,19 +113,38 @@ class If:
             each.execute(environment)
 
 
-class ReturnedError(Exception):
-    """The program instance has ended."""
+class JumpError(Exception):
+    """The way of a `break`, `continue` or `return` out of where it stands."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(word)
+        self.word = word
 
 
-class Return:
+@dataclass
+class Jump:
+    word: str
+
     def lines(self) -> Iterator[str]:
-        yield "return"
+        yield self.word
 
     def execute(self, environment: Environment) -> None:
-        raise ReturnedError
+        raise JumpError(self.word)
 
 
-Statement = Assign | Store | For | If | Return
+def runs_to_a_break(body: list[Statement], environment: Environment) -> bool:
+    """One iteration."""
+    try:
+        for each in body:
+            each.execute(environment)
+    except JumpError as jump:
+        if jump.word == "return":
+            raise
+        return jump.word == "break"
+    return False
+
+
+Statement = Assign | Store | For | While | If | Jump
 
 
 def block_lines(body: list[Statement]) -> Iterator[str]:
