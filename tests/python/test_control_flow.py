@@ -379,3 +379,38 @@ def test_loops_and_returns_among_ranks():
         exits_in_a_world[1](x, outputs)
     expected = sum(np.maximum(VALUES * (1 - r), 0) for r in range(3))
     assert all(out.tolist() == expected.tolist() for out in outputs)
+
+
+def test_a_loop_inside_keeps_the_break_of_the_loop_around_it():
+    @tw.kernel
+    def f(out: tw.Tensor[4], limit: tw.i32):
+        total, rounds, steps = 0, 0, 0
+        while rounds < 10:
+            rounds += 1
+            if rounds == limit:
+                break
+            for _ in range(5, 0, -1):
+                steps += 1
+                if steps % 3 == 0:
+                    break
+            for _ in tw.unroll(2):
+                total += 1
+        for i in range(10):
+            for j in range(10):
+                if j == i:
+                    break
+                total += 100
+            if i == limit:
+                break
+        for i, value in enumerate((total, rounds, steps)):
+            tw.store(out[i], value)
+
+    out = np.full(4, -7, np.int32)
+    f[1](out, 3)
+    rounds, steps = 2, 0
+    for _ in range(rounds):
+        for _ in range(5, 0, -1):
+            steps += 1
+            if steps % 3 == 0:
+                break
+    assert out.tolist() == [2 * rounds + 100 * (0 + 1 + 2 + 3), 3, steps, -7]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +32,23 @@ class Carried:
 
 
 class Loops(Visitor):
+    @contextlib.contextmanager
+    def _own_names(self) -> Iterator[None]:
+        """Hides the names with which a loop around this one keeps its own state."""
+        scope = self.scope
+        hidden = {name: scope.names.pop(name) for name in (STOP, _INDEX) if name in scope.names}
+        yield
+        for name in (STOP, _INDEX):
+            self.scope.names.pop(name, None)
+        self.scope.names.update(hidden)
+
     def run_for(self, node: ast.For) -> None:
         if node.orelse:
             self.fail(node, "`else` of a for loop can't be used in a kernel: remove it")
+        with self._own_names():
+            self._for(node)
+
+    def _for(self, node: ast.For) -> None:
         over = self.evaluate(node.iter)
         body = loop_body(node.body)
         if isinstance(over, Unroll | tuple | dict):
@@ -54,8 +69,9 @@ class Loops(Visitor):
     def run_while(self, node: ast.While) -> None:
         if node.orelse:
             self.fail(node, "`else` of a while loop can't be used in a kernel: remove it")
-        body = loop_body(node.body)
-        self._while(node, body, lambda: self.evaluate(node.test), lambda: None)
+        with self._own_names():
+            body = loop_body(node.body)
+            self._while(node, body, lambda: self.evaluate(node.test), lambda: None)
 
     def _unroll(self, node: ast.For, items: tuple[Any, ...], body: LoopBody) -> None:
         """Repeats the body; a run-time `break` guards the repetitions behind it."""
@@ -67,7 +83,6 @@ class Loops(Visitor):
                 break
             self.assign(node.target, item)
             self._run_unless_stopped(node, body, is_static(stop))
-        self.scope.names.pop(STOP, None)
 
     def _run_unless_stopped(self, node: ast.For, body: LoopBody, goes_on: bool = False) -> None:
         if goes_on or not body.stops:
@@ -115,7 +130,6 @@ class Loops(Visitor):
             )
 
         self._while(node, body, condition, start, end, (target.id,))
-        self.scope.names.pop(_INDEX, None)
 
     def _while(
         self,

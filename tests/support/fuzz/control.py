@@ -1,4 +1,4 @@
-"""Random loops, branches and jumps. What decides about them is known, so that the way is known too."""
+"""Random loops, branches and jumps, whose decisions are known, so that the way is known too."""
 
 from __future__ import annotations
 
