@@ -41,6 +41,9 @@ class Expressions:
         self.productions = productions
         self.extents = extents
         self.scope: list[Node] = []
+        self.is_in_function = False
+        self.functions: dict[str, str] = {}
+        """Name → text of each `@tw.function` that was made."""
         self.load: Callable[[Shape], Node | None] = lambda shape: None
         """A load that gives this shape, or None: where no variable does."""
 

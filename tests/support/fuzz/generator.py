@@ -27,6 +27,7 @@ class Generator(Control):
         self.random = random.Random(seed)
         self.program = Program(seed)
         self.make = Expressions(self.random, self.random.sample(EXTENTS, 3), PRODUCTIONS)
+        self.program.functions = self.make.functions
         self.views = Views(self.make)
         self.make.load = self.views.load_of
         self.asked: list[Node] = []

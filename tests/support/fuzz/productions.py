@@ -8,7 +8,8 @@ from op_cases.case import FP8
 from fuzz import arithmetic
 from fuzz.bounded import Bounded, common_dtype
 from fuzz.expressions import Expressions, Shape
-from fuzz.movement import MOVEMENT
+from fuzz.functions import called_function
+from fuzz.movement import MOVEMENT, of_kind
 from fuzz.nodes import Node, literal
 
 
@@ -171,4 +172,7 @@ ELEMENTWISE = {
     ],
     "bool": [*(comparison,) * 3, *(logic,) * 2, to_bool, select_of("bool"), moved_of("bool")],
 }
-PRODUCTIONS = {kind: [*makers, *MOVEMENT[kind]] for kind, makers in ELEMENTWISE.items()}
+PRODUCTIONS = {
+    kind: [*makers, *MOVEMENT[kind], of_kind(called_function, kind)]
+    for kind, makers in ELEMENTWISE.items()
+}

@@ -43,6 +43,7 @@ class Program:
     seed: int
     arrays: list[Array] = field(default_factory=list)
     scalars: dict[str, tuple[tw.DType, Any]] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
     rows: str | None = None
     """The dimension over which the body is repeated, by `tw.persistent`."""
     body: list[Statement] = field(default_factory=list)
@@ -61,7 +62,9 @@ class Program:
         lines = list(block_lines(self.body))
         if self.rows:
             lines = [f"    for row in tw.persistent({self.rows}):", *(f"    {e}" for e in lines)]
-        return f"@tw.kernel\ndef program(\n    {head},\n):\n" + "\n".join(lines) + "\n"
+        kernel = f"@tw.kernel\ndef program(\n    {head},\n):\n" + "\n".join(lines) + "\n"
+        used = [text for name, text in self.functions.items() if f"{name}(" in kernel]
+        return "\n\n".join([*used, kernel])
 
     def arguments(self) -> dict[str, Any]:
         """Fresh ones."""
