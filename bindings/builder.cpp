@@ -112,6 +112,8 @@ void bind_moves(Class& builder) {
       .def("split", &Builder::split, kReference, tile, py::arg("axis") = 0)
       .def("sort", &Builder::sort, kReference, tile, py::arg("axis") = -1,
            py::arg("descending") = false)
+      .def("argsort", &Builder::argsort, kReference, tile, py::arg("axis") = -1,
+           py::arg("descending") = false)
       .def("gather", &Builder::gather, kReference, tile, py::arg("index").none(false),
            py::arg("axis"))
       .def("histogram", &Builder::histogram, kReference, tile, py::arg("num_bins"));

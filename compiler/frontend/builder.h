@@ -116,6 +116,8 @@ class Builder {
   Values split(Value* tile, int axis = 0);  ///< two halves
   /// NaN is last in both directions; equal elements in any order.
   Value* sort(Value* tile, int axis = -1, bool descending = false);
+  /// The same, and where each element stood; equal elements keep their order.
+  Values argsort(Value* tile, int axis = -1, bool descending = false);
   /// As `numpy.take_along_axis`; an index outside gives 0.
   Value* gather(Value* tile, Value* index, int axis);
   /// Counts of 0 … num_bins - 1 in a tile of integers.

@@ -81,6 +81,12 @@ Value* Builder::sort(Value* tile, int axis, bool descending) {
   return emit("sort", {tile}, std::move(attributes))->result();
 }
 
+Values Builder::argsort(Value* tile, int axis, bool descending) {
+  Attributes attributes = {{"axis", to_axis("argsort", tile, axis)}};
+  if (descending) attributes.emplace("descending", true);
+  return emit("argsort", {tile}, std::move(attributes))->results;
+}
+
 Value* Builder::gather(Value* tile, Value* index, int axis) {
   return emit("gather", {tile, index}, {{"axis", to_axis("gather", tile, axis)}})->result();
 }

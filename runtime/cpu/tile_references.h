@@ -6,7 +6,8 @@
 
 namespace tilewire {
 
-/// Reference functions (`CpuReference`) of ops on tiles: `tilewire_sort`, `tilewire_histogram`.
+/// Reference functions (`CpuReference`) of ops on tiles: `tilewire_sort`, `tilewire_argsort`,
+/// `tilewire_histogram`.
 std::vector<CpuSymbol> tile_references();
 
 }  // namespace tilewire

@@ -27,73 +27,141 @@ TILEWIRE_DEVICE T last_of_all() {
   }
 }
 
-/// One round of the network over lines of `kPadded` elements each: neighbours at `distance` change
-/// places where they are in the wrong order, which alternates between runs of `width`.
-template <bool kIsDescending, int kElements, int kPadded, int kThreads, typename T>
-TILEWIRE_DEVICE void compare_and_exchange(T* lines, int width, int distance) {
-  for (int pair = threadIdx.x; pair < kElements / 2; pair += kThreads) {
-    const int low = pair / distance * 2 * distance + pair % distance;
-    const T a = lines[low];
-    const T b = lines[low + distance];
-    const bool is_forwards = (low % kPadded & width) == 0;
-    const bool is_wrong = is_forwards ? goes_before<kIsDescending>(widen(b), widen(a))
-                                      : goes_before<kIsDescending>(widen(a), widen(b));
-    if (is_wrong) {
-      lines[low] = b;
-      lines[low + distance] = a;
+/// How the lines along axis `kAxis` of a tile of shape `Shape` lie in shared memory, at `kBytes`
+/// per element: as many at a time as fit (`sort_lines`), each with padding up to a power of two.
+template <int kAxis, typename Shape, int kBytes>
+struct SortedLines {
+  static constexpr int kSize = Shape::size(kAxis);
+  static constexpr int kInner = inner_size<Shape>(kAxis);
+  static constexpr int kLines = Shape::kElements / kSize;
+  static constexpr int kPadded = smallest_power_of_two(kSize);
+  static constexpr int kPadding = kPadded - kSize;
+  static constexpr int kBatch = sort_lines(kLines, kSize, kBytes);
+  static constexpr int kRoom = kBatch * kPadded;
+
+  /// Calls `visit(place, slot)` for the registers of layout `L` that `is_mine(slot)` says, as far
+  /// as their elements are in the batch that begins with line `first`.
+  template <typename L, typename IsMine, typename Visit>
+  static TILEWIRE_DEVICE void visit(int first, const IsMine& is_mine, const Visit& visit) {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < L::kRegisters; ++i) {
+      if (!is_mine(i)) continue;
+      const int element = L::element(threadIdx.x, i);
+      const int line = element / (kSize * kInner) * kInner + element % kInner;
+      const int place = (line - first) * kPadded + element / kInner % kSize;
+      if (place >= 0 && place < kRoom) visit(place, i);
     }
   }
+  template <typename L, typename Visit>
+  static TILEWIRE_DEVICE void visit_owned(int first, const Visit& visitor) {
+    visit<L>(first, [](int slot) { return L::owns(threadIdx.x, slot); }, visitor);
+  }
+  template <typename L, typename Visit>
+  static TILEWIRE_DEVICE void visit_held(int first, const Visit& visitor) {
+    visit<L>(first, [](int slot) { return L::holds(threadIdx.x, slot); }, visitor);
+  }
+  /// Calls `visit(place, number)` for this thread's share of the padding; number: in its line.
+  template <int kThreads, typename Visit>
+  static TILEWIRE_DEVICE void visit_padding(const Visit& visit) {
+    if constexpr (kPadding > 0) {
+      for (int i = threadIdx.x; i < kBatch * kPadding; i += kThreads) {
+        const int number = kSize + i % kPadding;
+        visit(i / kPadding * kPadded + number, number);
+      }
+    }
+  }
+
+  /// A bitonic network over each line: `order(low, high, is_forwards)` puts two places in order,
+  /// or in the opposite one.
+  template <int kThreads, typename Order>
+  static TILEWIRE_DEVICE void sort(const Order& order) {
+    for (int width = 2; width <= kPadded; width *= 2) {
+      for (int distance = width / 2; distance > 0; distance /= 2) {
+        for (int pair = threadIdx.x; pair < kRoom / 2; pair += kThreads) {
+          const int low = pair / distance * 2 * distance + pair % distance;
+          order(low, low + distance, (low % kPadded & width) == 0);
+        }
+        __syncthreads();
+      }
+    }
+  }
+};
+
+template <typename T>
+TILEWIRE_DEVICE void swap(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
 }
 
-/// Sorts along axis `kAxis` of a tile of shape `Shape`, NaN last in both directions. As many lines
-/// at a time as fit, each with padding up to a power of two, which must fit (`sort_bytes`).
+/// Sorts along axis `kAxis` of a tile of shape `Shape`, NaN last in both directions.
 template <int kAxis, bool kIsDescending, typename Shape, typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile sort(const TileType& tile, void* shared) {
   using T = typename Operand<TileType>::Element;
   using L = typename Operand<TileType>::Layout;
   using K = typename ResultTile::Layout;
-  constexpr int kSize = Shape::size(kAxis);
-  constexpr int kInner = inner_size<Shape>(kAxis);
-  constexpr int kLines = L::kElements / kSize;
-  constexpr int kPadded = smallest_power_of_two(kSize);
-  constexpr int kBatch = sort_lines(kLines, kSize, sizeof(T));
-  T* lines = static_cast<T*>(shared);
-  // Where an element of the tile lies, counted from the first line of the batch.
-  const auto place_of = [](int element, int first_line) {
-    const int line = element / (kSize * kInner) * kInner + element % kInner;
-    return (line - first_line) * kPadded + element / kInner % kSize;
-  };
+  using Lines = SortedLines<kAxis, Shape, sizeof(T)>;
+  T* values = static_cast<T*>(shared);
   ResultTile result;
-  for (int first = 0; first < kLines; first += kBatch) {
+  for (int first = 0; first < Lines::kLines; first += Lines::kBatch) {
     if (first > 0) __syncthreads();
-    if constexpr (kPadded > kSize) {
-      constexpr int kPadding = kPadded - kSize;
-      for (int i = threadIdx.x; i < kBatch * kPadding; i += L::kThreads) {
-        lines[i / kPadding * kPadded + kSize + i % kPadding] = last_of_all<kIsDescending, T>();
-      }
-    }
-    TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; ++i) {
-      if (!L::owns(threadIdx.x, i)) continue;
-      const int place = place_of(L::element(threadIdx.x, i), first);
-      if (place >= 0 && place < kBatch * kPadded) lines[place] = element(tile, i);
-    }
+    Lines::template visit_padding<L::kThreads>(
+        [&](int place, int) { values[place] = last_of_all<kIsDescending, T>(); });
+    Lines::template visit_owned<L>(
+        first, [&](int place, int slot) { values[place] = element(tile, slot); });
     __syncthreads();
-    for (int width = 2; width <= kPadded; width *= 2) {
-      for (int distance = width / 2; distance > 0; distance /= 2) {
-        compare_and_exchange<kIsDescending, kBatch * kPadded, kPadded, L::kThreads>(lines, width,
-                                                                                    distance);
-        __syncthreads();
-      }
-    }
-    TILEWIRE_UNROLL
-    for (int i = 0; i < K::kRegisters; ++i) {
-      if (!K::holds(threadIdx.x, i)) continue;
-      const int place = place_of(K::element(threadIdx.x, i), first);
-      if (place >= 0 && place < kBatch * kPadded) result.set(i, lines[place]);
-    }
+    Lines::template sort<L::kThreads>([&](int low, int high, bool is_forwards) {
+      const auto a = widen(values[low]);
+      const auto b = widen(values[high]);
+      const bool is_wrong =
+          is_forwards ? goes_before<kIsDescending>(b, a) : goes_before<kIsDescending>(a, b);
+      if (is_wrong) swap(values[low], values[high]);
+    });
+    Lines::template visit_held<K>(first,
+                                  [&](int place, int slot) { result.set(slot, values[place]); });
   }
   return result;
+}
+
+/// The same, with the numbers that the elements had along the axis; equal ones keep their order.
+template <int kAxis, bool kIsDescending, typename Shape, typename TileType, typename ValueTile,
+          typename IndexTile>
+TILEWIRE_DEVICE void argsort(const TileType& tile, void* shared, ValueTile& sorted,
+                             IndexTile& indices) {
+  using T = typename Operand<TileType>::Element;
+  using L = typename Operand<TileType>::Layout;
+  using Lines = SortedLines<kAxis, Shape, sizeof(T) + sizeof(int)>;
+  // Whichever has the larger elements comes first.
+  constexpr bool kIsWide = sizeof(T) > sizeof(int);
+  char* room = static_cast<char*>(shared);
+  T* values = reinterpret_cast<T*>(kIsWide ? room : room + Lines::kRoom * sizeof(int));
+  int* numbers = reinterpret_cast<int*>(kIsWide ? room + Lines::kRoom * sizeof(T) : room);
+  for (int first = 0; first < Lines::kLines; first += Lines::kBatch) {
+    if (first > 0) __syncthreads();
+    Lines::template visit_padding<L::kThreads>([&](int place, int number) {
+      values[place] = last_of_all<kIsDescending, T>();
+      numbers[place] = number;
+    });
+    Lines::template visit_owned<L>(first, [&](int place, int slot) {
+      values[place] = element(tile, slot);
+      numbers[place] = place % Lines::kPadded;
+    });
+    __syncthreads();
+    Lines::template sort<L::kThreads>([&](int low, int high, bool is_forwards) {
+      const auto a = widen(values[low]);
+      const auto b = widen(values[high]);
+      const bool is_before = goes_before<kIsDescending>(a, b);
+      const bool is_behind = goes_before<kIsDescending>(b, a);
+      const bool is_in_order = is_before || (!is_behind && numbers[low] < numbers[high]);
+      if (is_in_order == is_forwards) return;
+      swap(values[low], values[high]);
+      swap(numbers[low], numbers[high]);
+    });
+    Lines::template visit_held<typename ValueTile::Layout>(
+        first, [&](int place, int slot) { sorted.set(slot, values[place]); });
+    Lines::template visit_held<typename IndexTile::Layout>(
+        first, [&](int place, int slot) { indices.set(slot, numbers[place]); });
+  }
 }
 
 }  // namespace tilewire::device

@@ -149,6 +149,36 @@ void check_sort() {
   }
 }
 
+template <typename Shape, int kAxis, bool kIsDescending, typename T, typename L, typename K>
+void check_argsort() {
+  std::vector<T> values = numbers<T>(L::kElements, -9, 9);  // many equal ones
+  std::vector<int> where(L::kElements, -1);
+  std::vector<char> shared(kMaxPieceBytes);
+  Cta::run(L::kThreads, [&] {
+    const auto tile = load<Tile<T, L>, 1>(values.data());
+    Tile<T, K> sorted;
+    Tile<int, L> index;
+    argsort<kAxis, kIsDescending, Shape>(tile, shared.data(), sorted, index);
+    __syncthreads();
+    store<1>(where.data(), index);
+    store<1>(values.data(), sorted);
+  });
+  const std::vector<T> before = numbers<T>(L::kElements, -9, 9);
+  const Line<Shape> lines(kAxis);
+  for (int line = 0; line < L::kElements / lines.size; ++line) {
+    std::vector<int> expected(static_cast<std::size_t>(lines.size));
+    for (int j = 0; j < lines.size; ++j) expected[static_cast<std::size_t>(j)] = j;
+    std::ranges::stable_sort(expected, [&](int a, int b) {
+      return goes_before<kIsDescending>(before[lines.at(line, a)], before[lines.at(line, b)]);
+    });
+    for (int j = 0; j < lines.size; ++j) {
+      const int place = expected[static_cast<std::size_t>(j)];
+      REQUIRE(where[lines.at(line, j)] == place);
+      REQUIRE(values[lines.at(line, j)] == before[lines.at(line, place)]);
+    }
+  }
+}
+
 /// Transposes rows and columns; padding after every `kRow` elements.
 template <int kRows, int kColumns, typename L, typename K, int kRow = 0>
 void check_transpose() {
@@ -265,6 +295,14 @@ TEST_CASE("sorting pads lines to a power of two and puts NaN last") {
   check_sort<Extents<5, 2100>, 1, false, Blocked<10500, 4, 64>, Blocked<10500, 4, 64>>();
   check_sort<Extents<7, 1>, 1, false, Blocked<7, 1, 32>, Blocked<7, 1, 32>>();
   check_sort<Extents<20>, 0, true, PerRow<20, 8, 64>, PerRow<20, 8, 64>>();
+}
+
+TEST_CASE("where sorted elements stood; equal ones keep their order") {
+  check_argsort<Extents<100>, 0, false, float, Blocked<100, 4, 64>, Blocked<100, 1, 64>>();
+  check_argsort<Extents<4, 33>, 1, true, double, Blocked<132, 4, 64>, Blocked<132, 4, 64>>();
+  check_argsort<Extents<33, 4>, 0, true, int8_t, Blocked<132, 4, 64>, Blocked<132, 4, 64>>();
+  check_argsort<Extents<3, 5, 7>, 1, false, short, Blocked<105, 1, 32>, Blocked<105, 1, 32>>();
+  check_argsort<Extents<5, 2100>, 1, true, int, Blocked<10500, 4, 64>, Blocked<10500, 4, 64>>();
 }
 
 TEST_CASE("transposed, joined and gathered, in pieces too") {

@@ -112,11 +112,28 @@ def split(call: Call, x: Any, axis: Any = 0) -> tuple[Value, ...]:
 
 
 @builtin
-def sort(call: Call, x: Any, axis: Any = -1, descending: Any = False) -> Value:
+def sort(
+    call: Call, x: Any, axis: Any = -1, descending: Any = False, *, return_index: Any = False
+) -> Any:
     """A small tile sorted along an axis. NaN is last, in both directions; equal elements come in
-    any order."""
+    any order. With `return_index` also where they stood, as `argsort`."""
+    if call.static_bool(return_index, "return_index"):
+        return _argsort(call, x, axis, descending)
     is_descending = call.static_bool(descending, "descending")
     return call.build("sort", _tile(call, x), _axis(call, axis), is_descending)
+
+
+@builtin
+def argsort(call: Call, x: Any, axis: Any = -1, descending: Any = False) -> Value:
+    """The indices that sort a small tile along an axis, as i32; NaN is last, in both directions;
+    equal elements keep their order."""
+    return _argsort(call, x, axis, descending)[1]
+
+
+def _argsort(call: Call, x: Any, axis: Any, descending: Any) -> tuple[Value, Value]:
+    is_descending = call.static_bool(descending, "descending")
+    value, index = call.build("argsort", _tile(call, x), _axis(call, axis), is_descending)
+    return value, index
 
 
 @builtin

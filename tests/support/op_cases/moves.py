@@ -285,6 +285,41 @@ def sort_both_ways(
     tw.store(columns[:, :], tw.sort(tile, axis=0, descending=True))
 
 
+@op_case(
+    "argsort",
+    inputs=lambda make: {
+        "x": few_values(make),
+        "rows": make.output(),
+        "at": make.output(dtype=tw.i32),
+        "columns": make.output(dtype=tw.i32),
+    },
+    reference=lambda x: {
+        "rows": np.sort(x, axis=1),
+        "at": np.argsort(x, axis=1, kind="stable"),
+        "columns": argsorted_downwards(x),
+    },
+    dtypes=(*NUMBERS, tw.bool),
+    shapes=((4, 64), (5, 37), (1, 1), (70, 3)),
+    grid=1,
+)
+@tw.kernel
+def argsort_both_ways(
+    x: tw.Tensor["T", "H"], rows: tw.Tensor["T", "H"], at: tw.Tensor["T", "H"],
+    columns: tw.Tensor["T", "H"], *, T: tw.const, H: tw.const
+):  # fmt: skip
+    tile = tw.load(x[:, :])
+    value, index = tw.sort(tile, return_index=True)
+    tw.store(rows[:, :], value)
+    tw.store(at[:, :], index)
+    tw.store(columns[:, :], tw.argsort(tile, axis=0, descending=True))
+
+
+def argsorted_downwards(x):
+    """Along axis 0, NaN last, equal ones in their order."""
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape).astype(int)
+    return np.argsort(np.where(x == x, -ranks, 1), axis=0, kind="stable")
+
+
 def sorted_downwards(x):
     """Along axis 0, NaN last."""
     up = np.sort(x, axis=0)
