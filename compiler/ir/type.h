@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct Layout {
   Kind kind = Kind::kBlocked;
   int vector = 0;  ///< consecutive elements; 0: not yet inferred (the layout pass sets it)
   int lanes = 0;   ///< 0 for kBlocked
-  bool operator==(const Layout&) const = default;
+  auto operator<=>(const Layout&) const = default;
 
   bool is_known() const { return vector > 0; }
   /// Several threads may hold one element.

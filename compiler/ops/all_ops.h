@@ -20,6 +20,7 @@ std::vector<OpInfo> move_ops();        // moves.cpp
 std::vector<OpInfo> sort_ops();        // sort.cpp
 OpInfo histogram_op();                 // histogram.cpp
 std::vector<OpInfo> bit_ops();         // bits.cpp
+OpInfo relayout_op();                  // relayout.cpp
 OpInfo cast_op();                      // cast.cpp
 OpInfo philox_op();                    // random.cpp
 OpInfo select_op();                    // select.cpp

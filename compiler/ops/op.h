@@ -52,6 +52,10 @@ struct OpInfo {
   /// Each element of the result depends on the same element of the operands alone; scalar operands
   /// stand for every element.
   bool is_elementwise = false;
+  /// Reduces its operand along attribute `axis` (absent: all of them). Its CUDA code finds whole
+  /// rows in a group of threads where the axis allows, and leaves results in the slice of those
+  /// (`layout_of_slice`) or, where the result's layout is another, in that.
+  bool reduces_axis = false;
   Stage stage = Stage::kAny;
 
   /// Result types; UserError where operands or attributes don't fit.

@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/layouts.h"
 #include "templates/tilewire/layout.cuh"
 
 namespace tilewire {
@@ -89,12 +90,38 @@ void emit_cpu_all(const Statement& statement, CpuEmitter& emitter) {
                  [](ScalarEmitter& s, CpuScalar a, CpuScalar x) { return s.bit_and(a, x); });
 }
 
+/// What the result is of the operand's rows, where it lies in the registers that hold them.
+Slice slice_of(const Statement& statement) {
+  const Type& tile = statement.operands.at(0)->type;
+  const Type& result = statement.result()->type;
+  const Slice slice = slice_left_by_reduction(tile, statement.integer("axis"));
+  const Layout layout = layout_of_slice(slice, tile);
+  return layout.is_known() && layout == result.layout ? slice : Slice::kNone;
+}
+
+/// What a thread has of one row.
+int slots_per_row(const Type& tile) {
+  const auto columns = static_cast<int>(tile.shape.back());
+  return device::divide_up(columns, tile.layout.vector * tile.layout.lanes) * tile.layout.vector;
+}
+
 int reduce_shared_bytes(const Statement& statement, int num_threads) {
   const Type& tile = statement.operands.at(0)->type;
   const Type& result = statement.result()->type;
+  const int accumulator_bytes = std::max(num_bytes(result.dtype), 4);
   if (result.is_scalar()) {
     if (num_threads <= device::kWarpThreads) return 0;
-    return device::reduce_bytes(num_threads, std::max(num_bytes(result.dtype), 4));
+    return device::reduce_bytes(num_threads, accumulator_bytes);
+  }
+  switch (slice_of(statement)) {
+    case Slice::kPerRow:
+      return device::reduce_rows_bytes(static_cast<int>(result.num_elements()), tile.layout.lanes,
+                                       num_threads, accumulator_bytes);
+    case Slice::kPerColumn:
+      return device::reduce_columns_bytes(slots_per_row(tile), tile.layout.lanes, num_threads,
+                                          accumulator_bytes);
+    case Slice::kNone:
+      break;
   }
   return std::max(
       device::piece_bytes(static_cast<int>(tile.num_elements()), num_bytes(tile.dtype)),
@@ -107,21 +134,24 @@ void emit_reduce_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("reduce.cuh");
   const Value* tile = statement.operands.at(0);
   const Value* result = statement.result();
-  const std::string_view functor = functors.at(statement.op->name);
-  const std::string arguments =
-      fmt::format("({}, {})", emitter.argument(tile), emitter.shared(statement));
-  if (result->type.is_scalar()) {
+  const std::string functor = fmt::format("tw::{}", functors.at(statement.op->name));
+  const std::string type = emitter.type(result->type);
+  const auto define = [&](const std::string& function) {
     emitter.define_here(
         result,
-        fmt::format("tw::reduce<tw::{}, {}>{}", functor, emitter.type(result->type), arguments),
+        fmt::format("{}({}, {})", function, emitter.argument(tile), emitter.shared(statement)),
         statement.op->name);
-    return;
+  };
+  if (result->type.is_scalar()) return define(fmt::format("tw::reduce<{}, {}>", functor, type));
+  switch (slice_of(statement)) {
+    case Slice::kPerRow:
+      return define(fmt::format("tw::reduce_rows<{}, {}>", functor, type));
+    case Slice::kPerColumn:
+      return define(fmt::format("tw::reduce_columns<{}, {}>", functor, type));
+    case Slice::kNone:
+      return define(fmt::format("tw::reduce_axis<{}, {}, {}, {}>", functor,
+                                statement.integer("axis"), emitter.extents(tile->type), type));
   }
-  emitter.define_here(
-      result,
-      fmt::format("tw::reduce_axis<tw::{}, {}, {}, {}>{}", functor, statement.integer("axis"),
-                  emitter.extents(tile->type), emitter.type(result->type), arguments),
-      statement.op->name);
 }
 
 OpInfo reduce_op(std::string_view name, std::string_view summary,
@@ -136,6 +166,7 @@ OpInfo reduce_op(std::string_view name, std::string_view summary,
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_reduce_cuda;
   op.cuda_shared_bytes = reduce_shared_bytes;
+  op.reduces_axis = true;
   return op;
 }
 

@@ -23,7 +23,8 @@ std::vector<OpInfo> make_table() {
   add({cast_op()});
   add({philox_op()});
   add({select_op()});
-  add(shape_ops());       // full, arange, broadcast, reshape, extract
+  add(shape_ops());  // full, arange, broadcast, reshape, extract
+  add({relayout_op()});
   add(reduce_ops());      // sum, max, min, any, all
   add(arg_reduce_ops());  // argmax, argmin
   add(scan_ops());        // cumsum, cumprod

@@ -1,27 +1,25 @@
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
+#include <utility>
 
-#include "compiler/ops/memory.h"
+#include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/layout_groups.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
 
 namespace tilewire {
 namespace {
 
-constexpr int kMaxVectorBytes = 16;                 // the widest load and store of one thread
 constexpr std::int64_t kElementsPerThread = 16;     // aim: enough loads in flight, few registers
 constexpr std::int64_t kMaxElementsPerThread = 64;  // more would spill
 constexpr int kMinThreads = 128;
 constexpr int kUsualMaxThreads = 512;  // 128 registers for each; more threads get fewer
 constexpr int kMaxThreads = 1024;
-
-/// The largest power of two that divides n, `limit` (a power of two) at most.
-int vector_dividing(std::int64_t n, int limit) {
-  int vector = limit;
-  while (n % vector != 0) vector /= 2;
-  return vector;
-}
+constexpr int kWarpThreads = 32;
+constexpr int kLoopWeight = 8;  // a conversion inside a loop counts as so many outside
+/// Lanes that read 128 bytes, which memory hands out at once, by vectors of 16.
+constexpr int kCoalescedLanes = 8;
 
 /// A power of two that gives each thread about `kElementsPerThread` elements of the largest tile.
 int threads_for(std::int64_t num_elements) {
@@ -31,134 +29,143 @@ int threads_for(std::int64_t num_elements) {
   return threads;
 }
 
-/// Tiles that share a layout: one shape, connected by ops that work element by element.
-struct Group {
-  Value* parent = nullptr;  ///< of the union-find forest
-  int smallest_bytes = 0;   ///< of the dtypes that memory accesses have; 0: no access
-  int vector_limit = 0;     ///< least `vector` of accesses that can't go by 16 bytes; 0: none
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Threads that share a row: as few registers with padding as can be. Where rows are reduced, then
+/// within a warp and by few shuffles, but enough lanes to read whole lines of memory; where only
+/// columns meet, as many as there are vectors. Doesn't depend on what this rank's memory looks
+/// like, so that all ranks add in one order.
+int lanes_for(const LayoutGroup& group, int num_threads) {
+  const int vector = group.vector(false);
+  const std::int64_t rows = group.num_elements() / group.num_columns();
+  const std::int64_t vectors = group.num_columns() / vector;
+  const auto slots_with = [&](int lanes) {
+    return divide_up(rows, num_threads / lanes) * divide_up(vectors, lanes);
+  };
+  const auto is_better = [&](int lanes, int best) {
+    if (slots_with(lanes) != slots_with(best)) return slots_with(lanes) < slots_with(best);
+    return !group.has_per_row || best < kCoalescedLanes || lanes <= kWarpThreads / 4;
+  };
+  int best = 1;
+  for (int lanes = 2; lanes <= num_threads && lanes < 2 * vectors; lanes *= 2) {
+    if (is_better(lanes, best)) best = lanes;
+  }
+  return best;
+}
+
+/// The smaller tile of a reduction or broadcast as a slice of the larger one.
+struct SlicedOp {
+  Value* smaller = nullptr;
+  Value* larger = nullptr;
+  Slice slice = Slice::kNone;
+
+  /// `smaller` is null where the statement is no such op.
+  static SlicedOp of(const Statement& statement) {
+    if (statement.kind != StatementKind::kOp) return {};
+    if (statement.is("broadcast")) {
+      Value* source = statement.operands.at(0);
+      Value* result = statement.result();
+      return {source, result, slice_repeated_by_broadcast(source->type, result->type)};
+    }
+    if (!statement.op->reduces_axis || !statement.has("axis")) return {};
+    Value* tile = statement.operands.at(0);
+    if (!statement.result()->type.is_tile()) return {};
+    return {statement.result(), tile,
+            slice_left_by_reduction(tile->type, statement.integer("axis"))};
+  }
 };
 
 class LayoutInference {
  public:
-  explicit LayoutInference(Program& program) : program_(program) {}
+  explicit LayoutInference(Program& program) : program_(program), groups_(program) {}
 
   void run() {
-    connect(program_.body);
-    for_each_statement(program_.body, [this](const Statement& statement) { constrain(statement); });
     std::int64_t largest = 1;
-    for_each_tile(program_.body, [&](Value* tile) {
-      tile->type.layout.vector = vector_of(tile);
-      largest = std::max(largest, tile->type.num_elements());
-    });
+    for (const LayoutGroup& group : groups_.all()) {
+      largest = std::max(largest, group.num_elements());
+    }
     program_.num_threads = threads_for(largest);
+    for (LayoutGroup& group : groups_.all()) {
+      if (group.wants_rows()) set(group, rows_of(group));
+    }
+    vote(program_.body, 1);
+    for (LayoutGroup& group : groups_.all()) {
+      if (!group.layout.is_known()) set(group, elected(group));
+    }
+    convert(program_.body);
   }
 
  private:
-  Value* root(Value* tile) {
-    Group& group = groups_[tile];
-    if (group.parent == nullptr || group.parent == tile) return group.parent = tile;
-    return group.parent = root(group.parent);
+  static void set(LayoutGroup& group, Layout layout) {
+    group.layout = layout;
+    for (Value* tile : group.tiles) tile->type.layout = layout;
   }
 
-  void unite(Value* a, Value* b) {
-    if (a->type.is_tile() && b->type.is_tile()) groups_[root(a)].parent = root(b);
+  Layout rows_of(const LayoutGroup& group) const {
+    return {Layout::Kind::kRows, group.vector(true), lanes_for(group, program_.num_threads)};
   }
 
-  void connect(const Region& region) {
+  /// Each reduction and broadcast would like its smaller tile to be a slice of the larger one.
+  void vote(const Region& region, int weight) {
     for (const auto& statement : region.statements) {
-      connect_statement(*statement);
-      for (const Region& inner : statement->regions) connect(inner);
-    }
-  }
-
-  void connect_statement(const Statement& statement) {
-    switch (statement.kind) {
-      case StatementKind::kOp:
-        return connect_op(statement);
-      case StatementKind::kFor:
-      case StatementKind::kWhile:
-        for (std::size_t i = 0; i < statement.results.size(); ++i) {
-          unite(statement.results[i], statement.operands[i + statement.num_bounds()]);
-          unite(statement.results[i], statement.body().statements.back()->operands[i]);
-          for (const Region& region : statement.regions) {
-            const std::size_t num_before = region.arguments.size() - statement.results.size();
-            unite(statement.results[i], region.arguments[i + num_before]);
-          }
-        }
-        return;
-      case StatementKind::kIf:
-        for (std::size_t i = 0; i < statement.results.size(); ++i) {
-          for (const Region& branch : statement.regions) {
-            unite(statement.results[i], branch.statements.back()->operands[i]);
-          }
-        }
-        return;
-      case StatementKind::kYield:
-      case StatementKind::kReturn:
-        return;
-    }
-  }
-
-  void connect_op(const Statement& op) {
-    if (op.is("matmul") && op.operands.size() > 2) unite(op.result(), op.operands[2]);
-    Value* tile = access_tile(op);
-    if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
-    if (tile == nullptr || !tile->type.is_tile()) return;
-    for (Value* result : op.results) unite(tile, result);
-    for (Value* operand : op.operands) {  // the offsets of a gather may have a shape of their own
-      if (operand->type.shape == tile->type.shape) unite(tile, operand);
-    }
-  }
-
-  /// The tile that an access reads or writes; null for other ops.
-  static Value* access_tile(const Statement& statement) {
-    if (statement.is("tile_load")) return statement.result();
-    const bool writes = statement.is("tile_store") || statement.is("tile_atomic");
-    return writes ? with_shape(statement) : nullptr;
-  }
-
-  /// A stored scalar stands for a tile of the access's shape; its mask may still be one.
-  static Value* with_shape(const Statement& store) {
-    const TileAccess access = TileAccess::of(store);
-    return access.tile->type.is_tile() || access.where == nullptr ? access.tile : access.where;
-  }
-
-  void constrain(const Statement& statement) {
-    Value* tile = access_tile(statement);
-    if (tile == nullptr || !tile->type.is_tile()) return;
-    const TileAccess access = TileAccess::of(statement);
-    const int bytes = num_bytes(access.pointer->type.dtype);
-    Group& group = groups_[root(tile)];
-    group.smallest_bytes =
-        group.smallest_bytes == 0 ? bytes : std::min(group.smallest_bytes, bytes);
-    if (access.vector * bytes == kMaxVectorBytes) return;  // goes in several pieces of 16 bytes
-    group.vector_limit =
-        group.vector_limit == 0 ? access.vector : std::min(group.vector_limit, access.vector);
-  }
-
-  int vector_of(Value* tile) {
-    const Group& group = groups_[root(tile)];
-    const int bytes = group.smallest_bytes != 0 ? group.smallest_bytes
-                                                : num_bytes(compute_dtype(tile->type.dtype));
-    int limit = kMaxVectorBytes / bytes;
-    if (group.vector_limit != 0) limit = std::min(limit, group.vector_limit);
-    return vector_dividing(tile->type.shape.back(), limit);
-  }
-
-  void for_each_tile(const Region& region, const auto& visit) {
-    for (Value* argument : region.arguments) {
-      if (argument->type.is_tile()) visit(argument);
-    }
-    for (const auto& statement : region.statements) {
-      for (Value* result : statement->results) {
-        if (result->type.is_tile()) visit(result);
+      const SlicedOp sliced = SlicedOp::of(*statement);
+      if (sliced.smaller != nullptr) {
+        const Layout layout = layout_of_slice(sliced.slice, sliced.larger->type);
+        if (layout.is_known()) groups_.of(sliced.smaller).votes[layout] += weight;
       }
-      for (const Region& inner : statement->regions) for_each_tile(inner, visit);
+      const bool is_loop = statement->kind == StatementKind::kFor;
+      for (const Region& inner : statement->regions) {
+        vote(inner, is_loop ? weight * kLoopWeight : weight);
+      }
     }
+  }
+
+  /// The layout that most ops would like; blocked where none asks for one.
+  static Layout elected(const LayoutGroup& group) {
+    const auto most =
+        std::ranges::max_element(group.votes, {}, [](const auto& vote) { return vote.second; });
+    const bool is_slice = most != group.votes.end() && !group.is_owned;
+    return is_slice ? most->first : Layout{.vector = group.vector(true)};
+  }
+
+  /// Inserts a `relayout` where the elected layout isn't the one that an op would like.
+  void convert(Region& region) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      replaced_.resolve_all(statement->operands);
+      Inserter insert(program_, region.statements, statement->location);
+      const SlicedOp sliced = SlicedOp::of(*statement);
+      const Layout wanted =
+          sliced.smaller == nullptr ? Layout{} : layout_of_slice(sliced.slice, sliced.larger->type);
+      const bool fits = !wanted.is_known() || wanted == sliced.smaller->type.layout;
+      if (!fits && statement->is("broadcast")) {
+        statement->operands[0] = relayout(statement->operands[0], wanted, insert);
+      }
+      Statement& placed = insert.append(std::move(statement));
+      if (!fits && !placed.is("broadcast")) {
+        Value* result = placed.result();
+        const Layout elected = std::exchange(result->type.layout, wanted);
+        replaced_.replace(result, relayout(result, elected, insert));
+      }
+      for (Region& inner : placed.regions) convert(inner);
+    }
+  }
+
+  static Value* relayout(Value* tile, Layout layout, Inserter& insert) {
+    const Statement* definition = tile->definition;
+    if (definition != nullptr && definition->is("relayout") &&
+        definition->operands[0]->type.layout == layout) {
+      return definition->operands[0];
+    }
+    Value* result = insert.op("relayout", {tile});
+    result->type.layout = layout;
+    result->name = tile->name;
+    return result;
   }
 
   Program& program_;
-  std::unordered_map<Value*, Group> groups_;
+  LayoutGroups groups_;
+  Replacements replaced_;
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("elide_releases", program);
   program = infer_layouts(std::move(program), target);
   done("infer_layouts", program);
+  program = hoist_invariants(std::move(program));
+  done("hoist_invariants", program);
   return program;
 }
 

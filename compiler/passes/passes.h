@@ -25,7 +25,11 @@ Program lower_views(Program program);
 /// performed when they ended, and loads before the barrier are over when the CTA has met.
 Program elide_releases(Program program);
 
-/// Chooses threads per CTA and every tile's layout.
+/// Chooses threads per CTA and every tile's layout; a `relayout` stands where two layouts meet.
 Program infer_layouts(Program program, const Target& target);
+
+/// Moves pure ops out of loops that they don't depend on. After layouts are known, so that tiles
+/// which stay alive over the loop take few registers.
+Program hoist_invariants(Program program);
 
 }  // namespace tilewire

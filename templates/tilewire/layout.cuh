@@ -91,6 +91,12 @@ struct PerRow {
   static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) {
     return thread % kLanes == 0 && holds(thread, slot);
   }
+  /// Where a thread holds the element that slot `of` of the whole rows `L` lies in the row of.
+  template <typename L>
+  static TILEWIRE_CONSTEXPR int slot(int of) {
+    static_assert(L::kLanes == kLanes && L::kThreads == kThreads && L::kRows == kRows);
+    return of / L::kRowSlots;
+  }
 };
 
 /// The slice of `Rows` that a reduction over the rows leaves: one element per column, held by one
@@ -114,6 +120,12 @@ struct PerColumn {
   }
   static TILEWIRE_CONSTEXPR bool owns(int thread, int slot) {
     return thread < kLanes && holds(thread, slot);
+  }
+  /// Where a thread holds the element that slot `of` of the whole rows `L` lies in the column of.
+  template <typename L>
+  static TILEWIRE_CONSTEXPR int slot(int of) {
+    static_assert(L::kLanes == kLanes && L::kVector == kVector && L::kColumns == kColumns);
+    return of % L::kRowSlots;
   }
 };
 
@@ -164,6 +176,35 @@ TILEWIRE_CONSTEXPR int piece_elements(int elements, int element_bytes) {
 /// Shared bytes of a reduction over all elements: an accumulator per warp.
 TILEWIRE_CONSTEXPR int reduce_bytes(int threads, int accumulator_bytes) {
   return threads / kWarpThreads * accumulator_bytes;
+}
+
+/// Shared bytes of a reduction along the rows of `Rows`: none where a warp holds a row, else an
+/// accumulator per warp for each of its rows.
+TILEWIRE_CONSTEXPR int reduce_rows_bytes(int rows, int lanes, int threads, int accumulator_bytes) {
+  if (lanes <= kWarpThreads) return 0;
+  return divide_up(rows, threads / lanes) * reduce_bytes(threads, accumulator_bytes);
+}
+
+/// Groups of threads whose results for the same columns meet in shared memory.
+TILEWIRE_CONSTEXPR int num_column_parts(int lanes, int threads) {
+  return threads / (lanes < kWarpThreads ? kWarpThreads : lanes);
+}
+
+/// Columns of each thread, `slots` in all, whose parts pass through shared memory at once.
+TILEWIRE_CONSTEXPR int column_piece_slots(int slots, int lanes, int threads,
+                                          int accumulator_bytes) {
+  return smaller(slots,
+                 kMaxPieceBytes / (num_column_parts(lanes, threads) * lanes * accumulator_bytes));
+}
+
+/// Shared bytes of a reduction over the rows of `Rows`, where a thread has `slots` slots of a row:
+/// none where every group of threads that meet within a warp holds all rows.
+TILEWIRE_CONSTEXPR int reduce_columns_bytes(int slots, int lanes, int threads,
+                                            int accumulator_bytes) {
+  const int parts = num_column_parts(lanes, threads);
+  if (parts == 1) return 0;
+  return parts * lanes * column_piece_slots(slots, lanes, threads, accumulator_bytes) *
+         accumulator_bytes;
 }
 
 TILEWIRE_CONSTEXPR int smallest_power_of_two(int at_least) {

@@ -68,6 +68,14 @@ TILEWIRE_DEVICE auto wide(const Lazy<Op, T, L, A...>& lazy, int slot);
 template <typename T, typename L, typename LazyType>
 TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy);
 
+/// A slice that is repeated (shape.cuh).
+template <typename T, typename L, typename S>
+struct Spread;
+template <typename T, typename L, typename S>
+TILEWIRE_DEVICE T element(const Spread<T, L, S>& spread, int slot);
+template <typename T, typename L, typename S>
+TILEWIRE_DEVICE auto wide(const Spread<T, L, S>& spread, int slot);
+
 template <typename Op, typename T, typename L, typename A>
 struct Lazy<Op, T, L, A> {
   typename Operand<A>::Held a;

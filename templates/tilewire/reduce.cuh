@@ -71,12 +71,12 @@ TILEWIRE_DEVICE T shuffle_xor(T value, int mask) {
   }
 }
 
-/// Op over groups of `kLanes` neighbouring lanes. The lower lane's value stands on the left, so
-/// that all lanes of a group get the same bits.
-template <typename Op, int kLanes, typename C>
+/// Op over every `kStep`-th one of `kLanes` neighbouring lanes. The lower lane's value stands on
+/// the left, so that all of these lanes get the same bits.
+template <typename Op, int kLanes, int kStep = 1, typename C>
 TILEWIRE_DEVICE C reduce_lanes(C value) {
   TILEWIRE_UNROLL
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+  for (int mask = kLanes / 2; mask >= kStep; mask /= 2) {
     const C other = shuffle_xor(value, mask);
     const bool is_upper = !Op::kCommutes && (threadIdx.x & mask) != 0;
     value = is_upper ? Op::of(other, value) : Op::of(value, other);
@@ -107,6 +107,100 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
     value = reduce_lanes<Op, kLanes>(lane < kWarps ? partial[lane] : Op::template neutral<C>());
   }
   return Narrow<Result>::of(value);
+}
+
+/// Op along the rows of a tile in `Rows`: each row's result for all threads that share the row.
+template <typename Op, typename ResultTile, typename TileType>
+TILEWIRE_DEVICE ResultTile reduce_rows(const TileType& tile, void* shared) {
+  using L = typename Operand<TileType>::Layout;
+  using R = typename ResultTile::Element;
+  using C = decltype(widen(R()));
+  constexpr int kLanes = smaller(L::kLanes, kWarpThreads);
+  constexpr int kParts = L::kLanes / kLanes;  // warps that share a row
+  constexpr int kWarps = L::kThreads / kWarpThreads;
+
+  C values[L::kThreadRows];
+  TILEWIRE_UNROLL
+  for (int row = 0; row < L::kThreadRows; ++row) {
+    values[row] = Op::template neutral<C>();
+    TILEWIRE_UNROLL
+    for (int i = row * L::kRowSlots; i < (row + 1) * L::kRowSlots; ++i) {
+      if (!L::holds_column(threadIdx.x, i)) continue;
+      values[row] = Op::of(values[row], static_cast<C>(wide(tile, i)));
+    }
+    values[row] = reduce_lanes<Op, kLanes>(values[row]);
+  }
+  if constexpr (kParts > 1) {
+    C* partial = static_cast<C*>(shared);
+    const int warp = threadIdx.x / kWarpThreads;
+    const int lane = threadIdx.x % kParts;
+    TILEWIRE_UNROLL
+    for (int row = 0; row < L::kThreadRows; ++row) {
+      if (threadIdx.x % kWarpThreads == 0) partial[row * kWarps + warp] = values[row];
+    }
+    __syncthreads();
+    TILEWIRE_UNROLL
+    for (int row = 0; row < L::kThreadRows; ++row) {
+      values[row] = partial[row * kWarps + warp / kParts * kParts + lane];
+      values[row] = reduce_lanes<Op, kParts>(values[row]);
+    }
+  }
+  ResultTile result;
+  TILEWIRE_UNROLL
+  for (int row = 0; row < L::kThreadRows; ++row) result.set(row, Narrow<R>::of(values[row]));
+  return result;
+}
+
+/// Op over the rows of a tile in `Rows`: each column's result for all threads that hold elements of
+/// the column.
+template <typename Op, typename ResultTile, typename TileType>
+TILEWIRE_DEVICE ResultTile reduce_columns(const TileType& tile, void* shared) {
+  using L = typename Operand<TileType>::Layout;
+  using R = typename ResultTile::Element;
+  using C = decltype(widen(R()));
+  constexpr int kParts = num_column_parts(L::kLanes, L::kThreads);
+
+  C values[L::kRowSlots];
+  TILEWIRE_UNROLL
+  for (int column = 0; column < L::kRowSlots; ++column) {
+    values[column] = Op::template neutral<C>();
+    TILEWIRE_UNROLL
+    for (int i = column; i < L::kRegisters; i += L::kRowSlots) {
+      if (!L::holds_row(threadIdx.x, i)) continue;
+      values[column] = Op::of(values[column], static_cast<C>(wide(tile, i)));
+    }
+    values[column] = reduce_lanes<Op, kWarpThreads, L::kLanes>(values[column]);
+  }
+  if constexpr (kParts > 1) {
+    C* partial = static_cast<C*>(shared);
+    constexpr int kPartThreads = L::kThreads / kParts;
+    constexpr int kPiece = column_piece_slots(L::kRowSlots, L::kLanes, L::kThreads, sizeof(C));
+    const int part = threadIdx.x / kPartThreads;
+    const int lane = threadIdx.x % L::kLanes;
+    TILEWIRE_UNROLL
+    for (int start = 0; start < L::kRowSlots; start += kPiece) {
+      const int end = smaller(start + kPiece, L::kRowSlots);
+      if (start > 0) __syncthreads();
+      TILEWIRE_UNROLL
+      for (int i = start; i < end; ++i) {
+        if (threadIdx.x % kPartThreads >= L::kLanes) continue;
+        partial[(part * kPiece + i - start) * L::kLanes + lane] = values[i];
+      }
+      __syncthreads();
+      TILEWIRE_UNROLL
+      for (int i = start; i < end; ++i) {
+        values[i] = partial[(i - start) * L::kLanes + lane];
+        TILEWIRE_UNROLL
+        for (int k = 1; k < kParts; ++k) {
+          values[i] = Op::of(values[i], partial[(k * kPiece + i - start) * L::kLanes + lane]);
+        }
+      }
+    }
+  }
+  ResultTile result;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < L::kRowSlots; ++i) result.set(i, Narrow<R>::of(values[i]));
+  return result;
 }
 
 /// Op along axis `kAxis` of a tile of shape `Shape`; the result has the axis left out. The tile

@@ -40,18 +40,42 @@ TILEWIRE_DEVICE ResultTile relayout(const TileType& tile, void* shared) {
   return broadcast<ResultTile, Shape, Shape>(tile, shared);
 }
 
-/// Repeats a tile along new or outer dimensions where each thread holds what it needs already: the
-/// tile is a whole number of rounds over the threads.
-template <typename ResultTile, typename TileType>
-TILEWIRE_DEVICE ResultTile repeat(const TileType& tile) {
-  using L = typename Operand<TileType>::Layout;
-  static_assert(L::kIsFull && L::kVector == ResultTile::Layout::kVector);
-  ResultTile result;
-  TILEWIRE_UNROLL
-  for (int i = 0; i < ResultTile::Layout::kRegisters; ++i) {
-    result.set(i, element(tile, i % L::kRegisters));
+/// A slice, repeated over the rows or columns of `L`, an expression like those of element-wise
+/// operators: each thread holds what it needs.
+template <typename T, typename L, typename S>
+struct Spread {
+  Tile<T, S> slice;
+  TILEWIRE_DEVICE operator Tile<T, L>() const {
+    Tile<T, L> result;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < L::kRegisters; ++i) result.set(i, slice.get(S::template slot<L>(i)));
+    return result;
   }
-  return result;
+};
+
+template <typename T, typename L, typename S>
+struct Operand<Spread<T, L, S>> {
+  using Element = T;
+  using Layout = L;
+  using Held = const Spread<T, L, S>&;
+  static constexpr bool kIsTile = true;
+};
+
+template <typename T, typename L, typename S>
+TILEWIRE_DEVICE T element(const Spread<T, L, S>& spread, int slot) {
+  return spread.slice.get(S::template slot<L>(slot));
+}
+template <typename T, typename L, typename S>
+TILEWIRE_DEVICE auto wide(const Spread<T, L, S>& spread, int slot) {
+  return wide(spread.slice, S::template slot<L>(slot));
+}
+
+/// The slice of a tile in the layout of `ResultTile`, repeated to that tile.
+template <typename ResultTile, typename SliceTile>
+TILEWIRE_DEVICE auto spread(const SliceTile& slice) {
+  using T = typename Operand<SliceTile>::Element;
+  using S = typename Operand<SliceTile>::Layout;
+  return Spread<T, typename ResultTile::Layout, S>{slice};
 }
 
 /// The element at `indices` of a tile of shape `Shape`, for every thread; outside it is 0.

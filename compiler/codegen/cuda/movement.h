@@ -4,7 +4,7 @@
 
 namespace tilewire {
 
-// `reshape`, `broadcast` and `extract`: elements that other threads hold come through shared
+// `reshape`, `broadcast`, `relayout` and `extract`: elements that other threads hold come through shared
 // memory. The functions for shared bytes are `OpInfo::cuda_shared_bytes`.
 
 int moved_shared_bytes(const Statement& statement, int num_threads);

@@ -7,4 +7,5 @@ LOWERED_FROM = {
     "tile_store": "store",
     "tile_atomic": "atomic",
     "lsa_barrier": "barrier",
+    "relayout": "broadcast",
 }

@@ -17,15 +17,17 @@ constexpr int kThreads = 128;
 constexpr int H = 64;
 
 using TileI32_64 = tw::Tile<int32_t, tw::Blocked<H, 4, kThreads>>;
+using TileI64_64 = tw::Tile<int64_t, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 arange_rows_kernel(int32_t* y, int64_t T) {
+  // 2. arange_rows.py:3: arange, cast, add, store y
+  const TileI64_64 cast = tw::cast<int64_t>(tw::arange<TileI32_64>(5));
+
   // 1. arange_rows.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. arange_rows.py:3: arange, cast, add, store y
-    const TileI32_64 cast =
-        tw::cast<int32_t>(tw::add(tw::cast<int64_t>(tw::arange<TileI32_64>(5)), row * 1000));
     __syncthreads();
-    tw::store<4>(y + row * H, cast);
+    tw::store<4>(y + row * H, tw::cast<int32_t>(tw::add(cast, row * 1000)));
   }
 }

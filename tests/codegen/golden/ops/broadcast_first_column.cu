@@ -17,16 +17,14 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileF32_4x1 = tw::Tile<float, tw::Blocked<4, 1, kThreads>>;
-using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * H, 4, kThreads>>;
+using TileF32_4x1_per_row = tw::Tile<float, tw::PerRow<4, 16, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 16, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 broadcast_first_column_kernel(float* x, float* y) {
-  __shared__ alignas(16) char shared[16];
-
   // 1. broadcast_first_column.py:4: load x, broadcast, store y
-  const TileF32_4x1 x_tile = tw::load<TileF32_4x1, 1>(tw::access(x, tw::dim<4>(H), tw::dim<1>(1)));
-  const TileF32_4x64 broadcast =
-      tw::broadcast<TileF32_4x64, tw::Extents<4, H>, tw::Extents<4, 1>>(x_tile, shared);
-  tw::store<4>(y, broadcast);
+  const TileF32_4x1_per_row x_tile =
+      tw::load<TileF32_4x1_per_row, 1>(tw::access(x, tw::dim<4>(H), tw::dim<1>(1)));
+  __syncthreads();
+  tw::store<4>(y, tw::spread<TileF32_4x64>(x_tile));
 }

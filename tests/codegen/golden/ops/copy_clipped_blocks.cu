@@ -17,28 +17,34 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int B = 16;
 
+using TileBOOL_16 = tw::Tile<bool, tw::Blocked<B, 1, kThreads>>;
 using TileF32_16 = tw::Tile<float, tw::Blocked<B, 1, kThreads>>;
 using TileI32_16 = tw::Tile<int32_t, tw::Blocked<B, 1, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_clipped_blocks_kernel(float* x, float* y, int64_t T, int64_t H) {
+  // 2. copy_clipped_blocks.py:3
+  const int64_t offset = tw::maximum(H - 1, int64_t{0});
+
+  // 3. copy_clipped_blocks.py:4: for
+  const int64_t offset_2 = offset + 1;
+
+  // 5. copy_clipped_blocks.py:6: arange, lt, store y
+  const TileBOOL_16 lt = tw::lt(tw::arange<TileI32_16>(0), 100);
+
   // 1. copy_clipped_blocks.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
-    // 2. copy_clipped_blocks.py:3
-    const int64_t offset = tw::maximum(H - 1, int64_t{0});
-
     // 3. copy_clipped_blocks.py:4: for
-    for (int64_t start = 0; start < offset + 1; start += B) {
+    for (int64_t start = 0; start < offset_2; start += B) {
       // 4. copy_clipped_blocks.py:5: load x
-      const int64_t offset_2 = row * H + start;
+      const int64_t offset_3 = row * H + start;
       __syncthreads();
       const TileF32_16 tile =
-          tw::load<TileF32_16, 1>(tw::access(x + offset_2, tw::masked_dim<B>(1, start, offset)),
+          tw::load<TileF32_16, 1>(tw::access(x + offset_3, tw::masked_dim<B>(1, start, offset)),
           1.0f);
 
       // 5. copy_clipped_blocks.py:6: arange, lt, store y
-      tw::store<1>(tw::access(y + offset_2, tw::masked_dim<B>(1, start, H)), tile,
-          tw::lt(tw::arange<TileI32_16>(0), 100));
+      tw::store<1>(tw::access(y + offset_3, tw::masked_dim<B>(1, start, H)), tile, lt);
     }
   }
 }

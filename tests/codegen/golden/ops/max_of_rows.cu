@@ -19,17 +19,16 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileF32_4 = tw::Tile<float, tw::Blocked<4, 4, kThreads>>;
-using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * H, 4, kThreads>>;
+using TileF32_4_per_row = tw::Tile<float, tw::PerRow<4, 16, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 16, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reduce_tile_kernel(float* x, float* y, int64_t R) {
-  __shared__ alignas(16) char shared[1024];
-
   // 1. max_of_rows.py:5: load x
   const TileF32_4x64 tile = tw::load<TileF32_4x64, 4>(x);
 
   // 2. max_of_rows.py:9: max, store y
-  const TileF32_4 max = tw::reduce_axis<tw::Max, 1, tw::Extents<4, H>, TileF32_4>(tile, shared);
-  tw::store<4>(tw::access(y, tw::masked_dim<4>(1, 0, R)), max);
+  const TileF32_4_per_row max = tw::reduce_rows<tw::Max, TileF32_4_per_row>(tile, nullptr);
+  __syncthreads();
+  tw::store<1>(tw::access(y, tw::masked_dim<4>(1, 0, R)), max);
 }

@@ -19,17 +19,18 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * H, 4, kThreads>>;
-using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 32, kThreads>>;
+using TileF32_64_per_column = tw::Tile<float, tw::PerColumn<H, 4, 32, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reduce_tile_kernel(float* x, float* y, int64_t R) {
-  __shared__ alignas(16) char shared[1024];
+  __shared__ alignas(16) char shared[2048];
 
   // 1. sum_of_columns.py:5: load x
   const TileF32_4x64 tile = tw::load<TileF32_4x64, 4>(x);
 
   // 2. sum_of_columns.py:7: sum, store y
-  const TileF32_64 sum = tw::reduce_axis<tw::Sum, 0, tw::Extents<4, H>, TileF32_64>(tile, shared);
+  const TileF32_64_per_column sum =
+      tw::reduce_columns<tw::Sum, TileF32_64_per_column>(tile, shared);
   tw::store<4>(tw::access(y, tw::masked_dim<H>(1, 0, R)), sum);
 }
