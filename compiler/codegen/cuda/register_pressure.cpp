@@ -1,0 +1,114 @@
+#include "compiler/codegen/cuda/register_pressure.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/codegen/cuda/schedule.h"
+#include "compiler/ops/memory.h"
+#include "compiler/ops/op.h"
+
+namespace tilewire {
+namespace {
+
+constexpr int kRegistersOfSm = 64 * 1024;
+constexpr int kRegistersForAddresses = 10;  // of a kernel whose accesses are proven inside
+constexpr int kRegistersForMasks = 16;      // more where one isn't: bounds are 64 bits wide
+/// Fewer make ptxas wait between loads that could be in flight together.
+constexpr int kLeastRegisters = 40;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+int registers_of(const Type& type, int num_threads) {
+  std::int64_t holders = num_threads;  // threads that share the tile without a copy among them
+  if (type.layout.kind == Layout::Kind::kPerRow) holders = num_threads / type.layout.lanes;
+  if (type.layout.kind == Layout::Kind::kPerColumn) holders = type.layout.lanes;
+  const std::int64_t slots = divide_up(type.num_elements(), std::max<std::int64_t>(1, holders));
+  return static_cast<int>(divide_up(slots * num_bytes(type.dtype), 4));
+}
+
+class Pressure {
+ public:
+  explicit Pressure(const Program& program) : program_(program), uses_(count_uses(program.body)) {}
+
+  /// With `alive` registers taken by what stands around the region.
+  int peak(const Region& region, int alive) {
+    const auto order = schedule(region, program_.num_threads);
+    std::map<const Value*, std::size_t> last_use;
+    for (std::size_t i = 0; i < order.size(); ++i) note_uses(*order[i], i, last_use);
+    std::map<std::size_t, int> dying;  // place → registers that are free behind it
+    for (const Value* argument : region.arguments) alive += registers_of(argument);
+    int peak = alive;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const Value* result : order[i]->results) {
+        const int registers = registers_of(result);
+        alive += registers;
+        dying[std::max(i, last_use[result])] += registers;
+      }
+      peak = std::max(peak, alive);
+      for (const Region& inner : order[i]->regions) peak = std::max(peak, this->peak(inner, alive));
+      alive -= dying[i];
+    }
+    return peak;
+  }
+
+ private:
+  static void note_uses(const Statement& statement, std::size_t place,
+                        std::map<const Value*, std::size_t>& last_use) {
+    for (const Value* value : statement.operands) last_use[value] = place;
+    for (const Region& inner : statement.regions) {
+      for (const auto& each : inner.statements) note_uses(*each, place, last_use);
+    }
+  }
+
+  int registers_of(const Value* value) {
+    if (!value->type.is_tile()) return 0;
+    const Statement* definition = value->definition;
+    const bool is_computed = definition != nullptr && definition->kind == StatementKind::kOp &&
+                             definition->op->effect == Effect::kPure &&
+                             (definition->op->is_elementwise || definition->is("broadcast") ||
+                              definition->is("reshape"));
+    if (is_computed && uses_[value] <= 1) return 0;
+    return tilewire::registers_of(value->type, program_.num_threads);
+  }
+
+  const Program& program_;
+  std::map<const Value*, int> uses_;
+};
+
+/// Whether all registers of a statement are its tiles', those of its template aside.
+bool is_plain(const Statement& statement) {
+  if (statement.kind != StatementKind::kOp || statement.op->is_elementwise) return true;
+  if (statement.op->reduces_axis || statement.is("tile_load") || statement.is("tile_store")) {
+    return true;
+  }
+  const bool has_tile = std::ranges::any_of(
+      statement.results, [](const Value* result) { return result->type.is_tile(); });
+  return !has_tile || statement.is("full") || statement.is("arange") || statement.is("broadcast") ||
+         statement.is("reshape") || statement.is("relayout");
+}
+
+bool has_masks(const Program& program) {
+  bool any = false;
+  for_each_statement(program.body, [&any](const Statement& statement) {
+    if (statement.is("tile_load") || statement.is("tile_store")) {
+      any |= TileAccess::of(statement).is_masked();
+    }
+  });
+  return any;
+}
+
+}  // namespace
+
+int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lowered.body, 0); }
+
+int resident_ctas(const Program& lowered) {
+  bool are_plain = true;
+  for_each_statement(lowered.body, [&](const Statement& each) { are_plain &= is_plain(each); });
+  if (!are_plain) return 1;
+  const int registers = tile_registers(lowered) + kRegistersForAddresses +
+                        (has_masks(lowered) ? kRegistersForMasks : 0);
+  const int num_threads = std::max(1, lowered.num_threads);
+  return std::max(1, kRegistersOfSm / std::max(registers, kLeastRegisters) / num_threads);
+}
+
+}  // namespace tilewire
