@@ -29,6 +29,7 @@ struct SharedOffsets {
 template <typename A, typename Offsets>
 struct Gathered {
   static constexpr int kElements = A::kElements;
+  static TILEWIRE_CONSTEXPR bool cuts_vectors() { return A::cuts_vectors(); }
   A access;
   Offsets offsets;
   decltype(A::pointer) pointer;

@@ -33,7 +33,9 @@ struct Word<16> {
 template <int kBytes>
 TILEWIRE_DEVICE void copy(void* to, void* from) {
   using W = typename Word<kBytes>::type;
-  *static_cast<W*>(to) = *static_cast<W*>(from);
+  // Said here, since it gets lost where the copy is taken apart and put together again.
+  *static_cast<W*>(__builtin_assume_aligned(to, kBytes)) =
+      *static_cast<W*>(__builtin_assume_aligned(from, kBytes));
 }
 
 /// Reads `kCount` elements into the registers from `slot` on.
@@ -93,6 +95,11 @@ template <typename T, typename... Dims>
 struct Access {
   static constexpr int kRank = sizeof...(Dims);
   static constexpr int kElements = (1 * ... * Dims::kSize);
+  /// A mask may cut through vectors, which lie along the last dimension.
+  static TILEWIRE_CONSTEXPR bool cuts_vectors() {
+    const bool are_masked[] = {Dims::kIsMasked...};
+    return are_masked[kRank - 1];
+  }
 
   T* pointer;
   bool exists;  ///< false: the whole access is outside
@@ -166,7 +173,7 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
     for (int j = 0; j < kVector; ++j) tile.set(i + j, element(other, i + j));
     if (is_whole<kVector>(run, where, i)) read<kVector>(tile, i, access.pointer + run.offset);
   }
-  if constexpr (kVector > 1) {
+  if constexpr (kVector > 1 && (A::cuts_vectors() || Operand<Where>::kIsTile)) {
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; i += kVector) {
       const Run run = run_of<L, kVector>(access, i);
@@ -219,7 +226,7 @@ TILEWIRE_DEVICE void store(const A& access, const TileType& source, const Where&
       write<kVector>(tile, i, access.pointer + run.offset);
       continue;
     }
-    if constexpr (kVector > 1) {
+    if constexpr (kVector > 1 && (A::cuts_vectors() || Operand<Where>::kIsTile)) {
       TILEWIRE_UNROLL
       for (int j = 0; j < kVector; ++j) {
         if (j >= run.first && j < run.last && element(where, i + j)) {

@@ -15,11 +15,6 @@ namespace {
 /// Smaller numbers are too common to stand for the user's constant.
 constexpr std::int64_t kLeastNamedSize = 16;
 
-/// Threads per SM that the registers of a kernel that waits for others must suffice for. Told so,
-/// ptxas keeps the loads of all ranks in flight together; left alone, it saves registers by waiting
-/// between them.
-constexpr int kResidentThreads = 512;
-
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
@@ -177,9 +172,7 @@ std::string KernelWriter::body_with_stories() const {
 
 void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
-  const int num_ctas = description_.launch.cooperative
-                           ? std::max(1, kResidentThreads / program_.num_threads)
-                           : resident_ctas(program_);
+  const int num_ctas = resident_ctas(program_);
   writer.raw_line(
       fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
   writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));

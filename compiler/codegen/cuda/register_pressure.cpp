@@ -11,8 +11,12 @@ namespace tilewire {
 namespace {
 
 constexpr int kRegistersOfSm = 64 * 1024;
-constexpr int kRegistersForAddresses = 10;  // of a kernel whose accesses are proven inside
-constexpr int kRegistersForMasks = 16;      // more where one isn't: bounds are 64 bits wide
+/// Threads per SM that the registers of any kernel must suffice for. Told so, ptxas keeps the loads
+/// of all ranks in flight together; left alone, it saves registers by waiting between them.
+constexpr int kUsualResidentThreads = 512;
+constexpr int kRegistersForAddresses = 10;
+/// Kernels that hold less of a thread's tiles wait for something else than memory.
+constexpr int kLeastTileRegisters = 8;
 /// Fewer make ptxas wait between loads that could be in flight together.
 constexpr int kLeastRegisters = 40;
 
@@ -75,8 +79,11 @@ class Pressure {
   std::map<const Value*, int> uses_;
 };
 
-/// Whether all registers of a statement are its tiles', those of its template aside.
+/// Whether a statement waits for nobody, and all its registers are its tiles'.
 bool is_plain(const Statement& statement) {
+  if (statement.kind == StatementKind::kOp && statement.op->effect == Effect::kSynchronises) {
+    return false;
+  }
   if (statement.kind != StatementKind::kOp || statement.op->is_elementwise) return true;
   if (statement.op->reduces_axis || statement.is("tile_load") || statement.is("tile_store")) {
     return true;
@@ -87,14 +94,17 @@ bool is_plain(const Statement& statement) {
          statement.is("reshape") || statement.is("relayout");
 }
 
-bool has_masks(const Program& program) {
-  bool any = false;
-  for_each_statement(program.body, [&any](const Statement& statement) {
-    if (statement.is("tile_load") || statement.is("tile_store")) {
-      any |= TileAccess::of(statement).is_masked();
-    }
+/// Whether all of memory is accessed in whole vectors of 16 bytes. Masks and single elements take
+/// registers for bounds and addresses.
+bool are_accesses_plain(const Program& program) {
+  bool are_plain = true;
+  for_each_statement(program.body, [&are_plain](const Statement& statement) {
+    if (!statement.is("tile_load") && !statement.is("tile_store")) return;
+    const TileAccess access = TileAccess::of(statement);
+    const int vector_bytes = access.vector * num_bytes(access.pointer->type.dtype);
+    are_plain &= access.dimensions.empty() || (!access.is_masked() && vector_bytes == 16);
   });
-  return any;
+  return are_plain;
 }
 
 }  // namespace
@@ -102,13 +112,15 @@ bool has_masks(const Program& program) {
 int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lowered.body, 0); }
 
 int resident_ctas(const Program& lowered) {
+  const int num_threads = std::max(1, lowered.num_threads);
+  const int usual = std::max(1, kUsualResidentThreads / num_threads);
+  if (!are_accesses_plain(lowered)) return usual;
   bool are_plain = true;
   for_each_statement(lowered.body, [&](const Statement& each) { are_plain &= is_plain(each); });
-  if (!are_plain) return 1;
-  const int registers = tile_registers(lowered) + kRegistersForAddresses +
-                        (has_masks(lowered) ? kRegistersForMasks : 0);
-  const int num_threads = std::max(1, lowered.num_threads);
-  return std::max(1, kRegistersOfSm / std::max(registers, kLeastRegisters) / num_threads);
+  const int registers = tile_registers(lowered);
+  if (!are_plain || registers < kLeastTileRegisters) return usual;
+  const int needed = std::max(registers + kRegistersForAddresses, kLeastRegisters);
+  return std::max(1, kRegistersOfSm / needed / num_threads);
 }
 
 }  // namespace tilewire

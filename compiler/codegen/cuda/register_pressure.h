@@ -9,10 +9,10 @@ namespace tilewire {
 /// where they are used, and take none.
 int tile_registers(const Program& lowered);
 
-/// CTAs that the registers of an SM should suffice for, each with at least the registers that its
-/// tiles take: told so, ptxas saves registers down to that, and the loads of more CTAs are in
-/// flight. At least 1, and no more for programs with ops whose templates take registers of their
-/// own (`matmul`, sorts, …).
+/// CTAs that the registers of an SM should suffice for. For a kernel that waits for nobody and
+/// streams through memory in whole vectors: as many as have at least the registers that their tiles
+/// take, so that the loads of more CTAs are in flight. Others, and those with ops whose templates
+/// take registers of their own (`matmul`, sorts, …): 512 threads.
 int resident_ctas(const Program& lowered);
 
 }  // namespace tilewire

@@ -25,7 +25,7 @@ constexpr int H = 8192;
 using TileBF16_8192 = tw::Tile<tw::bf16, tw::Blocked<H, 8, kThreads>>;
 using TileF32_8192 = tw::Tile<float, tw::Blocked<H, 8, kThreads>>;
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+extern "C" __global__ void __launch_bounds__(kThreads, 3)
 allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* gain, tw::bf16* y,
     float eps, int64_t T) {
   __shared__ alignas(16) char shared[64];

@@ -21,16 +21,14 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int ROWS = 16;
 
-using TileBF16_16 = tw::Tile<tw::bf16, tw::Blocked<ROWS, 4, kThreads>>;
-using TileBF16_16x1 = tw::Tile<tw::bf16, tw::Blocked<ROWS, 1, kThreads>>;
-using TileBF16_16x96 = tw::Tile<tw::bf16, tw::Blocked<ROWS * 96, 8, kThreads>>;
-using TileF32_16 = tw::Tile<float, tw::Blocked<ROWS, 4, kThreads>>;
-using TileF32_16x1 = tw::Tile<float, tw::Blocked<ROWS, 1, kThreads>>;
-using TileF32_16x96 = tw::Tile<float, tw::Blocked<ROWS * 96, 8, kThreads>>;
+using TileBF16_16_per_row = tw::Tile<tw::bf16, tw::PerRow<ROWS, 8, kThreads>>;
+using TileBF16_16x96 = tw::Tile<tw::bf16, tw::Rows<ROWS, 96, 8, 8, kThreads>>;
+using TileF32_16_per_row = tw::Tile<float, tw::PerRow<ROWS, 8, kThreads>>;
+using TileF32_16x96 = tw::Tile<float, tw::Rows<ROWS, 96, 8, 8, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 softmax_kernel(tw::bf16* x, tw::bf16* y, tw::bf16* peak_of, int64_t T, int64_t G) {
-  __shared__ alignas(16) char shared[6272];
+  __shared__ alignas(16) char shared[16];
 
   // 1. softmax.py:4: load x
   const int64_t program_id = int64_t{blockIdx.x};
@@ -40,25 +38,15 @@ softmax_kernel(tw::bf16* x, tw::bf16* y, tw::bf16* peak_of, int64_t T, int64_t G
       tw::masked_dim<ROWS>(96, first, T), tw::dim<96>(1)));
 
   // 2. softmax.py:5: max, reshape, broadcast, sub, cast, exp
-  const TileBF16_16 max =
-      tw::reduce_axis<tw::Max, 1, tw::Extents<ROWS, 96>, TileBF16_16>(tile, shared + 128);
-  const TileBF16_16x1 peaks = tw::relayout<TileBF16_16x1>(max, shared);
-  const TileBF16_16x96 broadcast =
-      tw::broadcast<TileBF16_16x96, tw::Extents<ROWS, 96>, tw::Extents<ROWS, 1>>(peaks,
-      shared + 64);
-  const TileF32_16x96 e = tw::exp(tw::cast<float>(tw::sub(tile, broadcast)));
+  const TileBF16_16_per_row max = tw::reduce_rows<tw::Max, TileBF16_16_per_row>(tile, nullptr);
+  const TileF32_16x96 e = tw::exp(tw::cast<float>(tw::sub(tile, tw::spread<TileBF16_16x96>(max))));
 
   // 3. softmax.py:6: sum, reshape, broadcast, div, cast, store y
-  const TileF32_16 sum =
-      tw::reduce_axis<tw::Sum, 1, tw::Extents<ROWS, 96>, TileF32_16>(e, shared + 128);
-  const TileF32_16x1 reshape = tw::relayout<TileF32_16x1>(sum, shared);
-  const TileF32_16x96 broadcast_2 =
-      tw::broadcast<TileF32_16x96, tw::Extents<ROWS, 96>, tw::Extents<ROWS, 1>>(reshape,
-      shared + 64);
+  const TileF32_16_per_row sum = tw::reduce_rows<tw::Sum, TileF32_16_per_row>(e, nullptr);
   tw::store<8>(tw::access(y + offset, tw::masked_dim<ROWS>(96, first, T), tw::dim<96>(1)),
-      tw::cast<tw::bf16>(tw::div(e, broadcast_2)));
+      tw::cast<tw::bf16>(tw::div(e, tw::spread<TileF32_16x96>(sum))));
 
   // 4. softmax.py:7: extract, lt, store peak_of
-  const tw::bf16 element = tw::extract<tw::Extents<ROWS, 1>>(peaks, shared, int64_t{0}, int64_t{0});
+  const tw::bf16 element = tw::extract<tw::Extents<ROWS, 1>>(max, shared, int64_t{0}, int64_t{0});
   if (threadIdx.x == 0 && program_id < G) *(peak_of + program_id) = element;
 }

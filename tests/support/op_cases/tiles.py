@@ -46,6 +46,26 @@ def broadcast_first_column(
 
 
 @op_case(
+    "broadcast",
+    "max",
+    inputs=lambda make: {
+        "x": make.values(),
+        "z": make.values((make.shape[0], 8)),
+        "y": make.output((make.shape[0], 8)),
+    },
+    reference=lambda x, z: z - x.max(axis=1, keepdims=True),
+    dtypes=(tw.f32, tw.bf16, tw.i32),
+    grid=1,
+)
+@tw.kernel
+def peaks_in_rows_of_another_length(
+    x: tw.Tensor["T", "H"], z: tw.Tensor["T", 8], y: tw.Tensor["T", 8], *, T: tw.const, H: tw.const
+):
+    peaks = tw.max(tw.load(x[:, :]), axis=1)
+    tw.store(y[:, :], tw.load(z[:, :]) - peaks[:, None])
+
+
+@op_case(
     "reshape",
     inputs=lambda make: {"x": make.values(), "y": make.output(make.shape[::-1])},
     reference=lambda x: x.reshape(x.shape[::-1]),

@@ -19,33 +19,35 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileBOOL_4 = tw::Tile<bool, tw::Blocked<4, 1, kThreads>>;
-using TileBOOL_4x64 = tw::Tile<bool, tw::Blocked<4 * H, 16, kThreads>>;
-using TileBOOL_64 = tw::Tile<bool, tw::Blocked<H, 1, kThreads>>;
+using TileBOOL_4_per_row = tw::Tile<bool, tw::PerRow<4, 4, kThreads>>;
+using TileBOOL_4x64 = tw::Tile<bool, tw::Rows<4, H, 16, 4, kThreads>>;
+using TileBOOL_64_per_column = tw::Tile<bool, tw::PerColumn<H, 16, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 any_and_all_kernel(bool* x, bool* y, bool* z, bool* whole) {
-  __shared__ alignas(16) char shared[512];
+  __shared__ alignas(16) char shared[2048];
 
   // 1. any_and_all.py:5: load x
   const TileBOOL_4x64 tile = tw::load<TileBOOL_4x64, 16>(x);
 
   // 2. any_and_all.py:6: any, store y
-  const TileBOOL_64 any = tw::reduce_axis<tw::Any, 0, tw::Extents<4, H>, TileBOOL_64>(tile, shared);
+  const TileBOOL_64_per_column any =
+      tw::reduce_columns<tw::Any, TileBOOL_64_per_column>(tile, shared);
   tw::store<1>(tw::access(y, tw::dim<H>(2)), any);
 
   // 3. any_and_all.py:7: all, store y
-  const TileBOOL_64 all =
-      tw::reduce_axis<tw::All, 0, tw::Extents<4, H>, TileBOOL_64>(tile, shared + 256);
+  const TileBOOL_64_per_column all =
+      tw::reduce_columns<tw::All, TileBOOL_64_per_column>(tile, shared + 1024);
   tw::store<1>(tw::access(y + 1, tw::dim<H>(2)), all);
 
   // 4. any_and_all.py:8: any, store z
-  const TileBOOL_4 any_2 = tw::reduce_axis<tw::Any, 1, tw::Extents<4, H>, TileBOOL_4>(tile, shared);
+  const TileBOOL_4_per_row any_2 = tw::reduce_rows<tw::Any, TileBOOL_4_per_row>(tile, nullptr);
+  __syncthreads();
   tw::store<1>(tw::access(z, tw::dim<4>(2)), any_2);
 
   // 5. any_and_all.py:9: all, store z
-  const TileBOOL_4 all_2 =
-      tw::reduce_axis<tw::All, 1, tw::Extents<4, H>, TileBOOL_4>(tile, shared + 256);
+  const TileBOOL_4_per_row all_2 = tw::reduce_rows<tw::All, TileBOOL_4_per_row>(tile, nullptr);
+  __syncthreads();
   tw::store<1>(tw::access(z + 1, tw::dim<4>(2)), all_2);
 
   // 6. any_and_all.py:10: any, store whole
@@ -53,6 +55,6 @@ any_and_all_kernel(bool* x, bool* y, bool* z, bool* whole) {
   if (threadIdx.x == 0) *whole = any_3;
 
   // 7. any_and_all.py:11: all, store whole
-  const bool all_3 = tw::reduce<tw::All, bool>(tile, shared + 256);
+  const bool all_3 = tw::reduce<tw::All, bool>(tile, shared + 1024);
   if (threadIdx.x == 0) *(whole + 1) = all_3;
 }

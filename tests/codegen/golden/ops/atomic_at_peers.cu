@@ -27,10 +27,13 @@ atomic_at_peers_kernel(const __grid_constant__ tw::WindowHandle x, int64_t T,
   float* const x_rank_0 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 0));
   float* const x_rank_1 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 1));
 
+  // 2. atomic_at_peers.py:4: cast, full, atomic add x
+  const float cast = tw::cast<float>(int64_t{comm.rank} + 1);
+
   // 1. atomic_at_peers.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. atomic_at_peers.py:4: cast, full, atomic add x
-    const TileF32_64 full = tw::full<TileF32_64>(tw::cast<float>(int64_t{comm.rank} + 1));
+    const TileF32_64 full = tw::full<TileF32_64>(cast);
     const int64_t offset = row * H;
     float* const x_at_0 = x_rank_0 + offset;
     __syncthreads();

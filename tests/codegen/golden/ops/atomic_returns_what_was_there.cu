@@ -26,10 +26,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 atomic_returns_what_was_there_kernel(float* x, float* y, float* z, int64_t T) {
   __shared__ alignas(16) char shared[16];
 
+  // 2. atomic_returns_what_was_there.py:5: arange, gt, full, atomic exchange x
+  const TileBOOL_64 gt = tw::gt(tw::arange<TileI32_64>(0), 0);
+
   // 1. atomic_returns_what_was_there.py:4: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. atomic_returns_what_was_there.py:5: arange, gt, full, atomic exchange x
-    const TileBOOL_64 gt = tw::gt(tw::arange<TileI32_64>(0), 0);
     const int64_t offset = row * H;
     float* const address = x + offset;
     __syncthreads();

@@ -19,12 +19,12 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 32, kThreads>>;
-using TileF32_64_per_column = tw::Tile<float, tw::PerColumn<H, 4, 32, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 16, kThreads>>;
+using TileF32_64_per_column = tw::Tile<float, tw::PerColumn<H, 4, 16, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reduce_tile_kernel(float* x, float* y, int64_t R) {
-  __shared__ alignas(16) char shared[2048];
+  __shared__ alignas(16) char shared[1024];
 
   // 1. min_of_columns.py:5: load x
   const TileF32_4x64 tile = tw::load<TileF32_4x64, 4>(x);
