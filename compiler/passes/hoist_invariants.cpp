@@ -26,6 +26,10 @@ bool is_movable(const Statement& statement) {
   return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kPure;
 }
 
+bool is_loop(const Statement& statement) {
+  return statement.kind == StatementKind::kFor || statement.kind == StatementKind::kWhile;
+}
+
 class Hoister {
  public:
   explicit Hoister(const Program& program) : num_threads_(std::max(1, program.num_threads)) {}
@@ -34,8 +38,8 @@ class Hoister {
     Statements old = std::exchange(region.statements, {});
     for (auto& statement : old) {
       for (Region& inner : statement->regions) run(inner);
-      if (statement->kind == StatementKind::kFor) {
-        hoist(statement->regions.at(0), region.statements);
+      if (is_loop(*statement)) {
+        for (Region& inner : statement->regions) hoist(inner, region.statements);
       }
       region.statements.push_back(std::move(statement));
     }

@@ -113,7 +113,8 @@ class LayoutInference {
         const Layout layout = layout_of_slice(sliced.slice, sliced.larger->type);
         if (layout.is_known()) groups_.of(sliced.smaller).votes[layout] += weight;
       }
-      const bool is_loop = statement->kind == StatementKind::kFor;
+      const bool is_loop =
+          statement->kind == StatementKind::kFor || statement->kind == StatementKind::kWhile;
       for (const Region& inner : statement->regions) {
         vote(inner, is_loop ? weight * kLoopWeight : weight);
       }
