@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/philox.h"
+#include "compiler/passes/fold_bits.h"
 #include "compiler/passes/rewrite.h"
 
 namespace tilewire {
@@ -47,6 +49,7 @@ Maybe fold_integers(std::string_view op, std::int64_t a, std::int64_t b, DType d
   if (op == "and") return Attribute(a & b);
   if (op == "or") return Attribute(a | b);
   if (op == "xor") return wrapped(bits(a) ^ bits(b));
+  if (op == "shift_left" || op == "shift_right") return Attribute(fold_shift(op, a, b, dtype));
   if (op == "eq") return Attribute(a == b);
   if (op == "ne") return Attribute(a != b);
   if (op == "lt") return Attribute(is_less(a, b, dtype));
@@ -67,8 +70,8 @@ Maybe fold_floats(std::string_view op, Float a, Float b, DType dtype) {
   if (op == "div") return rounded(a / b);
   if (op == "minimum" || op == "maximum") {
     if (std::isnan(a) || std::isnan(b)) return Attribute(std::numeric_limits<double>::quiet_NaN());
-    if (a == b && std::signbit(a) != std::signbit(b)) return std::nullopt;
-    return rounded(op == "minimum" ? std::min(a, b) : std::max(a, b));
+    const bool a_is_less = a < b || (a == b && std::signbit(a) && !std::signbit(b));
+    return rounded(a_is_less == (op == "minimum") ? a : b);
   }
   if (op == "eq") return Attribute(a == b);
   if (op == "ne") return Attribute(a != b);
@@ -107,6 +110,9 @@ Maybe fold_unary(std::string_view op, const Attribute& operand, DType dtype) {
     const std::int64_t negated = wrap(static_cast<std::int64_t>(-bits(*integer)), dtype);
     if (op == "neg") return Attribute(negated);
     if (op == "not") return Attribute(wrap(~*integer, dtype));
+    if (op == "popcount" || op == "clz") {
+      return Attribute(wrap(fold_bit_count(op, *integer, dtype), dtype));
+    }
     if (op == "abs") return Attribute(is_signed(dtype) && *integer < 0 ? negated : *integer);
     return std::nullopt;
   }
@@ -116,6 +122,8 @@ Maybe fold_unary(std::string_view op, const Attribute& operand, DType dtype) {
   if (op == "abs") return Attribute(std::fabs(*exact));
   if (op == "floor") return Attribute(std::floor(*exact));
   if (op == "ceil") return Attribute(std::ceil(*exact));
+  if (op == "round") return Attribute(std::nearbyint(*exact));
+  if (op == "trunc") return Attribute(std::trunc(*exact));
   return std::nullopt;
 }
 
@@ -176,6 +184,25 @@ Maybe fold_binary(std::string_view op, const Attribute& a, const Attribute& b, D
   return fold_floats<float>(op, static_cast<float>(*x), static_cast<float>(*y), dtype);
 }
 
+Maybe fold_fma(const std::array<const Attribute*, 3>& operands, DType dtype) {
+  std::array<double, 3> exact = {};
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const std::optional<double> value = round_alike(std::get<double>(*operands.at(i)), dtype);
+    if (!value) return std::nullopt;
+    exact.at(i) = *value;
+  }
+  if (dtype == DType::kF64) return Attribute(std::fma(exact[0], exact[1], exact[2]));
+  const float in_f32 = std::fma(static_cast<float>(exact[0]), static_cast<float>(exact[1]),
+                                static_cast<float>(exact[2]));
+  return Attribute(round_to(static_cast<double>(in_f32), dtype));
+}
+
+Attribute fold_philox(const std::array<const Attribute*, 3>& operands, std::int64_t word) {
+  const auto number = [&](std::size_t i) { return bits(std::get<std::int64_t>(*operands.at(i))); };
+  const std::array<std::uint32_t, 4> block = philox(number(0), number(1), number(2));
+  return Attribute(std::int64_t{block.at(static_cast<std::size_t>(word))});
+}
+
 }  // namespace
 
 std::int64_t wrap(std::int64_t value, DType dtype) {
@@ -202,10 +229,10 @@ double round_to(double value, DType dtype) {
 
 std::optional<Attribute> fold(const Statement& op) {
   if (op.kind != StatementKind::kOp || op.results.size() != 1 || op.operands.empty() ||
-      op.operands.size() > 2 || op.op->effect != Effect::kPure) {
+      op.operands.size() > 3 || op.op->effect != Effect::kPure) {
     return std::nullopt;
   }
-  std::array<const Attribute*, 2> constants = {};
+  std::array<const Attribute*, 3> constants = {};
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     if (!op.operands[i]->type.is_scalar()) return std::nullopt;
     constants.at(i) = constant_value(op.operands[i]);
@@ -214,7 +241,11 @@ std::optional<Attribute> fold(const Statement& op) {
   const DType dtype = op.operands[0]->type.dtype;
   if (op.is("cast") && op.attributes.size() > 1) return std::nullopt;  // rounded or saturating
   if (op.is("cast")) return fold_cast(*constants[0], dtype, op.dtype("dtype"));
+  if (op.is("bitcast")) return fold_bitcast(*constants[0], dtype, op.dtype("dtype"));
   if (is_fp8(dtype) || !op.result()->type.is_scalar()) return std::nullopt;
+  if (op.is("fma")) return fold_fma(constants, dtype);
+  if (op.is("philox")) return fold_philox(constants, op.integer("word"));
+  if (op.operands.size() > 2) return std::nullopt;
   return op.operands.size() == 1 ? fold_unary(op.op->name, *constants[0], dtype)
                                  : fold_binary(op.op->name, *constants[0], *constants[1], dtype);
 }

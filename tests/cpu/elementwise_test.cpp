@@ -19,9 +19,23 @@ std::vector<DType> integers() {
 
 constexpr std::int64_t kCount = 333;  // no multiple of any vector width
 
+using Equal = bool (*)(std::uint64_t, std::uint64_t, DType);
+
+/// Results of at most two units in the last place of an f32 from each other, then rounded.
+bool nearly_same(std::uint64_t a, std::uint64_t b, DType dtype) {
+  if (same_value(a, b, dtype)) return true;
+  if (dtype == DType::kF64) return false;
+  const double x = to_double(a, dtype);
+  const double y = to_double(b, dtype);
+  if (std::signbit(x) != std::signbit(y)) return false;
+  // Numbers of one sign are in the order of their bits, infinity too.
+  return (a > b ? a - b : b - a) <= (dtype == DType::kF32 ? 2U : 1U);
+}
+
 /// Checks an op's tile form and, on the first elements, its scalar form.
 void check_op(std::string_view op, DType dtype, int num_operands,
-              const std::function<std::uint64_t(const Bits&)>& expected, DType result) {
+              const std::function<std::uint64_t(const Bits&)>& expected, DType result,
+              Equal equal = same_value) {
   INFO(op << " on " << name_of(dtype));
   std::mt19937_64 random(7);
   TileProgram program;
@@ -49,8 +63,8 @@ void check_op(std::string_view op, DType dtype, int num_operands,
                     << to_double(operands.back(), dtype) << " gave "
                     << to_double(found[0][i], result) << " instead of "
                     << to_double(wanted, result));
-    REQUIRE(same_value(found[0][i], wanted, result));
-    if (i == 5) REQUIRE(same_value(found[1][0], wanted, result));
+    REQUIRE(equal(found[0][i], wanted, result));
+    if (i == 5) REQUIRE(equal(found[1][0], wanted, result));
   }
 }
 
@@ -59,7 +73,7 @@ using Float = std::function<float(float, float)>;
 
 /// Narrow floats: computed in f32, then rounded.
 void check_float_op(std::string_view op, int num_operands, const Float& in_f32,
-                    const Double& in_f64) {
+                    const Double& in_f64, Equal equal = same_value) {
   for (const DType dtype : kFloats) {
     check_op(
         op, dtype, num_operands,
@@ -69,8 +83,15 @@ void check_float_op(std::string_view op, int num_operands, const Float& in_f32,
           if (dtype == DType::kF64) return from_double(in_f64(a, b), dtype);
           return from_double(in_f32(static_cast<float>(a), static_cast<float>(b)), dtype);
         },
-        dtype);
+        dtype, equal);
   }
+}
+
+/// A function of one operand that f32 approximates; exact is what f64 gives.
+void check_function(std::string_view op, double (*exact)(double)) {
+  const auto in_f32 = [exact](float a, float) { return static_cast<float>(exact(a)); };
+  const auto in_f64 = [exact](double a, double) { return exact(a); };
+  check_float_op(op, 1, in_f32, in_f64, nearly_same);
 }
 
 void check_integer_op(std::string_view op, int num_operands,
@@ -139,15 +160,20 @@ TEST_CASE("mathematics of floats", "[cpu]") {
   check_float_op("abs", 1, TILEWIRE_BOTH(std::fabs(a)));
   check_float_op("floor", 1, TILEWIRE_BOTH(std::floor(a)));
   check_float_op("ceil", 1, TILEWIRE_BOTH(std::ceil(a)));
-  check_float_op("exp", 1, TILEWIRE_BOTH(std::exp(a)));
-  check_float_op("exp2", 1, TILEWIRE_BOTH(std::exp2(a)));
-  check_float_op("log", 1, TILEWIRE_BOTH(std::log(a)));
-  check_float_op("log2", 1, TILEWIRE_BOTH(std::log2(a)));
+  check_function("exp", std::exp);
+  check_function("exp2", std::exp2);
+  check_function("log", std::log);
+  check_function("log2", std::log2);
   check_float_op("sqrt", 1, TILEWIRE_BOTH(std::sqrt(a)));
   check_float_op("rsqrt", 1, TILEWIRE_BOTH(1 / std::sqrt(a)));
-  check_float_op("tanh", 1, TILEWIRE_BOTH(std::tanh(a)));
-  check_float_op("erf", 1, TILEWIRE_BOTH(std::erf(a)));
-  check_float_op("sigmoid", 1, TILEWIRE_BOTH(1 / (1 + std::exp(-a))));
+  check_function("tanh", std::tanh);
+  check_function("erf", std::erf);
+  check_function("sigmoid", [](double a) { return 1 / (1 + std::exp(-a)); });
+  check_function("sin", std::sin);
+  check_function("cos", std::cos);
+  check_float_op("round", 1, TILEWIRE_BOTH(std::nearbyint(a)));
+  check_float_op("trunc", 1, TILEWIRE_BOTH(std::trunc(a)));
+  check_float_op("pow", 2, TILEWIRE_BOTH(std::pow(a, b)));
 }
 
 #undef TILEWIRE_BOTH
@@ -178,6 +204,32 @@ TEST_CASE("bits of integers and bool", "[cpu]") {
   check_integer_op("not", 1, [](auto a, auto) { return ~a; });
   check_integer_op("not", 1, [](auto a, auto) { return static_cast<__int128>(a == 0); },
                    {DType::kBool});
+}
+
+TEST_CASE("shifts and counts of bits", "[cpu]") {
+  for (const DType dtype : integers()) {
+    const int width = 8 * num_bytes(dtype);
+    const auto is_within = [width](__int128 amount) { return amount >= 0 && amount < width; };
+    const auto left = [&](__int128 a, __int128 b) {
+      return is_within(b) ? static_cast<__int128>(static_cast<unsigned __int128>(a) << b)
+                          : static_cast<__int128>(0);
+    };
+    const auto right = [&](__int128 a, __int128 b) { return is_within(b) ? a >> b : a >> 64; };
+    check_integer_op("shift_left", 2, left, {dtype});
+    check_integer_op("shift_right", 2, right, {dtype});
+    const auto set_bits = [width](__int128 a, __int128) {
+      int count = 0;
+      for (int i = 0; i < width; ++i) count += static_cast<int>(a >> i & 1);
+      return static_cast<__int128>(count);
+    };
+    const auto leading_zeros = [width](__int128 a, __int128) {
+      int count = 0;
+      while (count < width && (a >> (width - 1 - count) & 1) == 0) ++count;
+      return static_cast<__int128>(count);
+    };
+    check_integer_op("popcount", 1, set_bits, {dtype});
+    check_integer_op("clz", 1, leading_zeros, {dtype});
+  }
 }
 
 TEST_CASE("comparisons", "[cpu]") {

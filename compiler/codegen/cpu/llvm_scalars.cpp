@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/codegen/cpu/llvm_formats.h"
+#include "compiler/codegen/cpu/llvm_math.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -235,6 +236,29 @@ CpuScalar LlvmScalars::sqrt(CpuScalar x) {
 CpuScalar LlvmScalars::rsqrt(CpuScalar x) {
   const CpuScalar root = sqrt(x);
   return div(number(1.0, root.dtype), root);
+}
+
+// f32 in line, so that loops vectorise; f64 by libm.
+
+CpuScalar LlvmScalars::in_line(const char* name, MathFunction function, CpuScalar x) {
+  if (x.dtype == DType::kF64) return call_math(name, {x});
+  return {(LlvmMath(builder_).*function)(raw(x)), DType::kF32};
+}
+
+CpuScalar LlvmScalars::exp(CpuScalar x) { return in_line("exp", &LlvmMath::exp, x); }
+CpuScalar LlvmScalars::exp2(CpuScalar x) { return in_line("exp2", &LlvmMath::exp2, x); }
+CpuScalar LlvmScalars::log(CpuScalar x) { return in_line("log", &LlvmMath::log, x); }
+CpuScalar LlvmScalars::log2(CpuScalar x) { return in_line("log2", &LlvmMath::log2, x); }
+CpuScalar LlvmScalars::tanh(CpuScalar x) { return in_line("tanh", &LlvmMath::tanh, x); }
+CpuScalar LlvmScalars::erf(CpuScalar x) { return in_line("erf", &LlvmMath::erf, x); }
+CpuScalar LlvmScalars::sin(CpuScalar x) { return call_math("sin", {x}); }
+CpuScalar LlvmScalars::cos(CpuScalar x) { return call_math("cos", {x}); }
+CpuScalar LlvmScalars::pow(CpuScalar a, CpuScalar b) { return call_math("pow", {a, b}); }
+
+CpuScalar LlvmScalars::sigmoid(CpuScalar x) {
+  if (x.dtype != DType::kF64) return {LlvmMath(builder_).sigmoid(raw(x)), DType::kF32};
+  const CpuScalar one = number(1.0, DType::kF64);
+  return div(one, add(one, exp(neg(x))));
 }
 
 CpuScalar LlvmScalars::fma(CpuScalar a, CpuScalar b, CpuScalar c) {

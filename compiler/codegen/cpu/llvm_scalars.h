@@ -8,6 +8,8 @@
 
 namespace tilewire {
 
+class LlvmMath;
+
 /// ScalarEmitter over LLVM: handles are `llvm::Value*`, made where the builder stands.
 class LlvmScalars final : public ScalarEmitter {
  public:
@@ -75,6 +77,8 @@ class LlvmScalars final : public ScalarEmitter {
   CpuScalar float_quotient(CpuScalar a, CpuScalar b, bool wants_remainder);
   CpuScalar exact(unsigned id, CpuScalar x);
   CpuScalar extremum(unsigned id, CpuScalar a, CpuScalar b);
+  using MathFunction = llvm::Value* (LlvmMath::*)(llvm::Value*) const;
+  CpuScalar in_line(const char* name, MathFunction function, CpuScalar x);
   CpuScalar call_math(const std::string& name, std::initializer_list<CpuScalar> operands);
   CpuScalar cast_to_float(CpuScalar x, DType dtype);
   CpuScalar cast_to_integer(CpuScalar x, DType dtype);
