@@ -7,8 +7,6 @@ any cache holds, `warm` takes the same two each time.
     python tests/benchmarks/cpu_elementwise.py [--rounds 40] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,4 +1,4 @@
-"""The CPU target's f32 functions over all of f32: at most 2 units in the last place from float64."""
+"""The CPU target's functions over all of f32: at most 2 units in the last place from float64."""
 
 import math
 

@@ -44,7 +44,10 @@ def built_dtype(a, b):
 
 def table():
     names = [each.name for each in DTYPES]
-    lines = [f"| | {' | '.join(f'`{each}`' for each in names)} |", "| --- " * (len(names) + 1) + "|"]
+    lines = [
+        f"| | {' | '.join(f'`{each}`' for each in names)} |",
+        "| --- " * (len(names) + 1) + "|",
+    ]
     for a in DTYPES:
         cells = " | ".join(expected_dtype(a, b).name for b in DTYPES)
         lines.append(f"| `{a.name}` | {cells} |")
@@ -83,7 +86,7 @@ def exact_sum(x, y, dtype):
 
 @pytest.mark.parametrize("a", DTYPES, ids=lambda each: each.name)
 def test_both_targets_compute_in_that_dtype(a, emitted):
-    """The CPU target's sums are those of the dtype; the CUDA text names it as the type of the sum."""
+    """The CPU target's sums are those of the dtype; in the CUDA text it is the sum's type."""
     for b in DTYPES:
         dtype = expected_dtype(a, b)
         x, y = (np.array([1, 2, 100, 127, 0, 1]).astype(to_numpy_dtype(each)) for each in (a, b))
@@ -92,7 +95,13 @@ def test_both_targets_compute_in_that_dtype(a, emitted):
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal(out[1], exact_sum(x, y, dtype), f"{a} + {b}")
         text = emitted(
-            sums, "sm_90a", "cuda", N=6, x=f"{a.name}[6]", y=f"{b.name}[6]", out=f"{dtype.name}[2, 6]"
+            sums,
+            "sm_90a",
+            "cuda",
+            N=6,
+            x=f"{a.name}[6]",
+            y=f"{b.name}[6]",
+            out=f"{dtype.name}[2, 6]",
         )
         alias = re.search(r"const (\w+) sum_of_both =", text)[1]
         assert f"using {alias} = tw::Tile<{DEVICE_TYPES[dtype.name]}, " in text, (a, b)

@@ -20,10 +20,8 @@ def _extremum(name: str, a: int | float, b: int | float) -> int | float:
     """Of two numbers that Python knows, by the rule of the op: NaN wins, -0.0 is below 0.0."""
     if math.isnan(a) or math.isnan(b):
         return math.nan
-    if a == b == 0:
-        a_is_less = math.copysign(1, a) < math.copysign(1, b)
-    else:
-        a_is_less = a < b
+    sides = (a, b) if a != b else (math.copysign(1, a), math.copysign(1, b))
+    a_is_less = sides[0] < sides[1]
     return a if a_is_less == (name == "minimum") else b
 
 

@@ -36,7 +36,9 @@ LlvmEmitter::Values LlvmEmitter::loop(llvm::Value* lower, llvm::Value* upper, ll
   builder_.CreateCondBr(builder_.CreateICmpSLT(index, upper), inside, after);
 
   builder_.SetInsertPoint(inside);
+  const Elements known = elements_;
   const Values next = body(index, carried);
+  elements_ = known;
   // A sum that is too large stays the largest number, which is below no upper bound.
   llvm::Value* following = step == index_constant(1) ? builder_.CreateAdd(index, step)
                                                      : builder_.CreateBinaryIntrinsic(
@@ -84,13 +86,16 @@ LlvmEmitter::Values LlvmEmitter::branch(llvm::Value* condition,
   auto* after = llvm::BasicBlock::Create(context_, "after", function_);
   builder_.CreateCondBr(condition, then_block, else_block);
 
+  const Elements known = elements_;
   builder_.SetInsertPoint(then_block);
   const Values then_values = then_body();
+  elements_ = known;
   then_block = builder_.GetInsertBlock();
   builder_.CreateBr(after);
 
   builder_.SetInsertPoint(else_block);
   const Values else_values = else_body();
+  elements_ = known;
   else_block = builder_.GetInsertBlock();
   builder_.CreateBr(after);
 

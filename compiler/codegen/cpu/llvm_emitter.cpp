@@ -106,6 +106,7 @@ void LlvmEmitter::emit_region(const Region& region) {
 
 void LlvmEmitter::emit_statement(const Statement& statement) {
   holds_operands_ = false;
+  elements_.clear();
   switch (statement.kind) {
     case StatementKind::kOp: {
       const Effect effect = statement.op->effect;

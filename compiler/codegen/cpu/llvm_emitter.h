@@ -75,6 +75,7 @@ class LlvmEmitter final : public CpuEmitter {
     std::optional<std::int64_t> offset;      ///< in the arena; absent: deferred
     bool owns_offset = true;                 ///< a loop's region argument doesn't
     bool is_free = false;                    ///< deferred whoever uses it: an index mapping
+    bool is_shared = false;                  ///< deferred, and used several times in one loop
     bool reads_memory = false;               ///< deferred, and evaluating it loads user memory
     int depth = 0;                           ///< of deferred tiles inside each other
     TileFunction function;                   ///< deferred: its elements
@@ -103,7 +104,7 @@ class LlvmEmitter final : public CpuEmitter {
 
   // llvm_tiles.cpp
   void place(const Statement& statement, Tile tile);
-  bool may_defer(const Value* result) const;
+  bool may_defer(const Value* result, bool reads_memory) const;
   void add_leaves(Tile& tile, const Statement& statement, bool at_same_position);
   void materialise(const Value* value);
   void write_elements(std::int64_t offset, const Type& type, const TileFunction& function);
@@ -195,6 +196,10 @@ class LlvmEmitter final : public CpuEmitter {
   std::map<std::pair<int, int>, llvm::Value*> strides_;  ///< (parameter, dimension)
   std::map<const Value*, Tile> tiles_;
   std::map<const Value*, int> remaining_users_;
+  /// Elements of shared tiles by position, computed in the block under construction or in one that
+  /// dominates it: a loop's body and a branch forget theirs.
+  using Elements = std::map<std::pair<const Value*, std::vector<void*>>, CpuScalar>;
+  Elements elements_;
   std::vector<const Value*>
       pending_reads_;            ///< deferred tiles that read memory and are held by none
   bool holds_operands_ = false;  ///< the statement being emitted deferred its result

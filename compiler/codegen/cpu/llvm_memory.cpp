@@ -151,18 +151,30 @@ void LlvmEmitter::load_scalar(const Statement& statement, const TileAccess& acce
   define(statement.result(), {loaded[0], type.dtype});
 }
 
-/// The elements that are inside form a box (and index tiles may have holes): everything is set to
-/// `other`, then the box is read.
+/// The elements that are inside form a box (and index tiles may have holes): unless the box is the
+/// whole tile, everything is set to `other`; then the box is read.
 void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& access) {
   const Value* result = statement.result();
   const Type& type = result->type;
   if (uses_.num_users(result) == 0) return;
   const std::int64_t offset = allocate(type);
-  write_elements(offset, type, [&](ScalarEmitter&, const CpuIndex& index) {
-    if (access.other != nullptr) return operand_element(access.other, index);
-    return scalars_.cast(scalars_.integer(0, kIndex), type.dtype);
-  });
-  loops(inside_bounds(access), [&](const CpuIndex& index) {
+  const std::vector<Bounds> inside = inside_bounds(access);
+  llvm::Value* is_whole = builder_.getInt1(access.where == nullptr && access.offsets == nullptr);
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    llvm::Value* count = builder_.CreateSub(inside[i].upper, inside[i].lower);
+    is_whole = builder_.CreateAnd(
+        is_whole, builder_.CreateICmpEQ(count, index_constant(access.dimensions.at(i).size)));
+  }
+  branch(
+      is_whole, [] { return Values(); },
+      [&] {
+        write_elements(offset, type, [&](ScalarEmitter&, const CpuIndex& index) {
+          if (access.other != nullptr) return operand_element(access.other, index);
+          return scalars_.cast(scalars_.integer(0, kIndex), type.dtype);
+        });
+        return Values();
+      });
+  loops(inside, [&](const CpuIndex& index) {
     if_exists(access, index, [&] {
       store_arena(offset, type, index, load_memory(address(access, type, index), type.dtype));
     });

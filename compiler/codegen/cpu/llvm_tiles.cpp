@@ -62,7 +62,8 @@ void LlvmEmitter::add_leaves(Tile& tile, const Statement& statement, bool at_sam
 void LlvmEmitter::place(const Statement& statement, Tile tile) {
   const Value* result = statement.result();
   if (uses_.num_users(result) == 0) return;
-  const bool is_deferred = tile.depth < kMaxDepth && (tile.is_free || may_defer(result));
+  const bool is_deferred =
+      tile.depth < kMaxDepth && (tile.is_free || may_defer(result, tile.reads_memory));
   if (!is_deferred) {
     const std::int64_t offset = allocate(result->type);
     write_elements(offset, result->type, tile.function);
@@ -78,13 +79,17 @@ void LlvmEmitter::place(const Statement& statement, Tile tile) {
     std::erase(pending_reads_, used);
   }
   if (tile.reads_memory) pending_reads_.push_back(result);
+  tile.is_shared = uses_.single_user(result) == nullptr;
   tiles_[result] = std::move(tile);
   holds_operands_ = true;
 }
 
-/// One statement of the same region uses it, once per element.
-bool LlvmEmitter::may_defer(const Value* result) const {
+/// One statement of the same region uses it, once per element; or several do, but all of them in
+/// one loop, which then computes the element once. What reads memory is not shared: it may have to
+/// be written to the arena between two of its uses.
+bool LlvmEmitter::may_defer(const Value* result, bool reads_memory) const {
   const Statement* user = uses_.single_user(result);
+  if (user == nullptr && !reads_memory) user = uses_.common_loop(result);
   if (user == nullptr) return false;
   const std::int64_t num_elements = result->type.num_elements();
   return user->kind != StatementKind::kOp ||
@@ -104,7 +109,14 @@ CpuScalar LlvmEmitter::element(const Value* value, const CpuIndex& index) {
   }
   const Tile& tile = found->second;
   if (tile.offset) return load_arena(*tile.offset, value->type, index);
-  return tile.function(scalars_, index);
+  if (!tile.is_shared || tile.is_free) return tile.function(scalars_, index);
+  std::pair<const Value*, std::vector<void*>> key(value, {});
+  for (const CpuScalar position : index) key.second.push_back(position.handle);
+  const auto known = elements_.find(key);
+  if (known != elements_.end()) return known->second;
+  const CpuScalar computed = tile.function(scalars_, index);
+  elements_.emplace(std::move(key), computed);
+  return computed;
 }
 
 CpuScalar LlvmEmitter::operand_element(const Value* value, const CpuIndex& index) {

@@ -24,13 +24,20 @@ class Uses {
   /// mention of the value; else null.
   const Statement* single_user(const Value* value) const;
 
+  /// The one op of the value's own region in whose loop over elements all uses of a tile end,
+  /// through element-wise ops of its shape; null where there are several, or other uses.
+  const Statement* common_loop(const Value* value) const;
+
  private:
   std::vector<const Value*> visit(const Region& region);
+  void find_common_loops(const Region& region);
 
   std::map<const Statement*, std::vector<const Value*>> used_by_;
   std::map<const Value*, int> num_users_;
   std::map<const Value*, int> num_mentions_;
-  std::map<const Value*, const Statement*> mentioned_by_;
+  std::map<const Value*, std::vector<const Statement*>> mentioned_by_;  ///< in its own region
+  std::map<const Value*, int> num_own_mentions_;
+  std::map<const Value*, const Statement*> common_loops_;
 };
 
 }  // namespace tilewire
