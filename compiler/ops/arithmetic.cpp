@@ -55,7 +55,13 @@ void emit_arithmetic_cuda(const Statement& statement, CudaEmitter& emitter) {
       {"or", {"tw::bit_or", "arithmetic.cuh"}},
       {"xor", {"tw::bit_xor", "arithmetic.cuh"}},
   };
-  emit_operator(statement, emitter, operators.at(statement.op->name));
+  static const std::map<std::string_view, CudaOperator> logic = {
+      {"and", {"tw::bit_and", "arithmetic.cuh", "&&", Binding::kAnd}},
+      {"or", {"tw::bit_or", "arithmetic.cuh", "||", Binding::kOr}},
+  };
+  const auto found = logic.find(statement.op->name);
+  const bool is_logic = found != logic.end() && statement.result()->type.dtype == DType::kBool;
+  emit_operator(statement, emitter, is_logic ? found->second : operators.at(statement.op->name));
 }
 
 void emit_cpu_fma(const Statement& statement, CpuEmitter& emitter) {

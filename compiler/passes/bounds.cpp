@@ -20,7 +20,7 @@ std::int64_t scaled(std::int64_t divisor, std::int64_t factor) {
 
 }  // namespace
 
-Bounds::Bounds(const Program& program) : program_(program) {
+Bounds::Bounds(const Program& program) : program_(program), counters_(find_counters(program)) {
   for (const auto& [name, value] : program.dimensions) extents_[value] = true;
   for_each_statement(program.body, [this](const Statement& statement) {
     if (statement.kind == StatementKind::kFor && statement.iterate() == Iterate::kRange) {
@@ -66,6 +66,12 @@ int Bounds::depth(const Value* value) {
   if (known != depths_.end()) return known->second;
   const Statement* source = value->definition != nullptr ? value->definition : loop_of(value);
   int deepest = 0;
+  if (const auto counter = counters_.find(value); counter != counters_.end()) {
+    deepest = depth(counter->second.initial) + 1;
+    if (counter->second.limit != nullptr) {
+      deepest = std::max(deepest, depth(counter->second.limit) + 1);
+    }
+  }
   if (source != nullptr) {
     for (const Value* operand : source->operands) deepest = std::max(deepest, depth(operand) + 1);
   }
@@ -120,6 +126,8 @@ Bounds::SideBounds Bounds::bounds_of(const Value* value, bool upper) {
     if (!upper) bounds.any.push_back({1, Linear::of(0)});
   } else if (const Statement* loop = loop_of(value)) {
     loop_bounds(*loop, upper, bounds);
+  } else if (const auto counter = counters_.find(value); counter != counters_.end()) {
+    counter_bounds(counter->second, upper, bounds);
   } else if (value->definition != nullptr && value->definition->kind == StatementKind::kOp) {
     op_bounds(*value->definition, upper, bounds);
   }
@@ -146,6 +154,17 @@ void Bounds::loop_bounds(const Statement& loop, bool upper, SideBounds& into) {
     }
   }
   if (const auto last = add_scaled(end, Linear::of(distance), -1)) into.any.push_back({1, *last});
+}
+
+/// From its initial value on, to before its limit.
+void Bounds::counter_bounds(const Counter& counter, bool upper, SideBounds& into) {
+  const bool climbs = counter.step > 0;
+  if (upper != climbs) {
+    into.any.push_back({1, linear(counter.initial)});
+  } else if (counter.limit != nullptr) {
+    const auto last = add_scaled(linear(counter.limit), Linear::of(climbs ? -1 : 1), 1);
+    if (last) into.any.push_back({1, *last});
+  }
 }
 
 void Bounds::op_bounds(const Statement& op, bool upper, SideBounds& into) {
@@ -207,6 +226,9 @@ bool Bounds::is_multiple(const Value* value, std::int64_t of) { return divisor(v
 std::int64_t Bounds::own_divisor(const Value* value) {
   if (const Statement* loop = loop_of(value)) {
     return std::gcd(divisor(loop->operands[0]), divisor(loop->operands[2]));
+  }
+  if (const auto counter = counters_.find(value); counter != counters_.end()) {
+    return std::gcd(divisor(counter->second.initial), counter->second.step);
   }
   const Statement* op = value->definition;
   if (op == nullptr || op->kind != StatementKind::kOp) return 1;

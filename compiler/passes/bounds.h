@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/program.h"
+#include "compiler/passes/counters.h"
 #include "compiler/passes/linear.h"
 
 namespace tilewire {
@@ -49,6 +50,7 @@ class Bounds {
 
   SideBounds bounds_of(const Value* value, bool upper);
   void op_bounds(const Statement& op, bool upper, SideBounds& into);
+  void counter_bounds(const Counter& counter, bool upper, SideBounds& into);
   void loop_bounds(const Statement& loop, bool upper, SideBounds& into);
   bool prove(const Linear& sum, int& budget);
   int depth(const Value* value);
@@ -59,6 +61,7 @@ class Bounds {
 
   const Program& program_;
   std::unordered_map<const Value*, const Statement*> loops_;  ///< by index
+  std::unordered_map<const Value*, Counter> counters_;        ///< by region argument
   std::unordered_map<const Value*, bool> extents_;            ///< run-time dimensions
   std::unordered_map<const Value*, int> depths_;
   std::unordered_map<const Value*, Linear> linears_;

@@ -198,7 +198,7 @@ Program while_loop(const Target& target) {
   b.set_location(13, 5);
   b.store(b.slice(y, {Index::all()}), results[0]);
   Program program = b.finish();
-  assume_contiguous(program);
+  assume_ordinary(program);
   return program;
 }
 

@@ -189,4 +189,34 @@ TEST_CASE("a proof that would take long is given up") {
   CHECK_FALSE(v.at_least("v59", "n8"));
 }
 
+TEST_CASE("bounds of what a while loop counts") {
+  Values v(R"(%after, %last, %free = while carry (%i = %n0, %k = %n60, %z = %s): i64, i64, i64 {
+  %below = lt(%i, %T)
+  %above = gt(%k, %n7)
+  %both = and(%below, %above)
+  yield %both
+} do (%inside, %down, %any) {
+  %next = add(%inside, %n8)
+  %minus = neg(%n3)
+  %c = constant() {dtype = i64, value = -4}
+  %lower = add(%down, %c)
+  %other = add(%any, %s)
+  yield %next, %lower, %other
+}
+)");
+  CHECK(v.at_least("inside", "n0"));
+  CHECK(v.at_least("i", "n0"));
+  CHECK(v.at_least("T", "inside", 1));
+  CHECK_FALSE(v.at_least("T", "i"));
+  CHECK_FALSE(v.at_least("T", "next"));
+  CHECK(v.divisor("inside") == 8);
+  CHECK(v.divisor("i") == 8);
+  CHECK(v.at_least("down", "n8"));
+  CHECK_FALSE(v.at_least("k", "n8"));
+  CHECK(v.at_least("n60", "down"));
+  CHECK(v.divisor("down") == 4);
+  CHECK_FALSE(v.at_least("any", "n0"));
+  CHECK(v.divisor("any") == 1);
+}
+
 }  // namespace tilewire

@@ -100,6 +100,72 @@ TEST_CASE("branches meet in a common type") {
   b.finish();
 }
 
+TEST_CASE("a while loop in open and in closed form") {
+  const auto closed = [](Builder& b) {
+    return b.while_(
+        {std::int64_t{0}, 1.0},
+        [&](const Values& carried) { return b.binary("lt", carried[0], std::int64_t{5}); },
+        [&](const Values& carried) -> std::vector<Operand> {
+          return {b.binary("add", carried[0], std::int64_t{1}), carried[0]};
+        });
+  };
+  Builder b = make_builder();
+  const Values results = closed(b);
+  CHECK(results[0]->type == Type::scalar(DType::kI64));
+  CHECK(results[1]->type == Type::scalar(DType::kF32));
+  const std::string text = print(b.finish());
+
+  Builder open = make_builder();
+  const Values tested = open.begin_while({std::int64_t{0}, 1.0});
+  const Values carried = open.begin_do(open.binary("lt", tested[0], std::int64_t{5}));
+  open.end_while({open.binary("add", carried[0], std::int64_t{1}), carried[0]});
+  CHECK(print(open.finish()) == text);
+}
+
+TEST_CASE("a while loop is checked") {
+  CHECK(message_of([] {
+          Builder b = make_builder();
+          b.begin_while({});
+          b.begin_do(b.zeros({8}, DType::kBool));
+        }) ==
+        "the condition of a while is tile<bool[8]>; it takes a bool scalar: reduce it with tw.max "
+        "or tw.sum");
+  CHECK(message_of([] {
+          Builder b = make_builder();
+          b.begin_do(b.constant(true, DType::kBool));
+        }) == "begin_do without begin_while");
+  CHECK(message_of([] {
+          Builder b = make_builder();
+          b.begin_while({});
+          b.end_while({});
+        }) == "end_while without begin_do");
+  CHECK(message_of([] {
+          Builder b = make_builder();
+          b.begin_while({std::int64_t{0}});
+          b.begin_do(b.constant(true, DType::kBool));
+          b.end_while({0.5});
+        }) ==
+        "a carried value enters this loop as i64 and ends it as f32: a loop's variables keep their "
+        "type, so let it begin as a float, like 0.0");
+}
+
+TEST_CASE("a branch that returned takes the types of the other") {
+  Builder b = make_builder();
+  b.begin_if(b.constant(true, DType::kBool));
+  b.return_();
+  b.begin_else({});
+  Value* tile = b.zeros({8}, DType::kBF16);
+  const Values results = b.end_if({}, {tile, std::int64_t{3}});
+  CHECK(results[0]->type == tile->type);
+  CHECK(results[1]->type == Type::scalar(DType::kI64));
+  b.for_range(std::int64_t{0}, std::int64_t{4}, std::int64_t{1}, {results[0]},
+              [&](Value*, const Values&) -> std::vector<Operand> {
+                b.return_();
+                return {};
+              });
+  CHECK_NOTHROW(b.finish());
+}
+
 TEST_CASE("views are sliced as in Python") {
   Builder b = make_builder();
   b.constant_parameter("H", std::int64_t{64});

@@ -139,9 +139,9 @@ TEST_CASE("a loop whose step may lead downwards counts its iterations") {
   const std::string text =
       body_of(specialised(kBounds + "for %k = range(%T, %c0, %s) {\nyield\n}\n", "cpu:world=1"));
   CHECK(behind_bounds(text) == R"(%sub = sub(%T, %c0): i64
+%c0_1 = constant() {dtype = i64, value = 0}: i64
 %floordiv = floordiv(%sub, %s): i64
 %neg = neg(%floordiv): i64
-%c0_1 = constant() {dtype = i64, value = 0}: i64
 %c1_1 = constant() {dtype = i64, value = 1}: i64
 for %i = range(%c0_1, %neg, %c1_1) {
   %mul = mul(%i, %s): i64

@@ -8,6 +8,44 @@
 #include "compiler/support/error.h"
 
 namespace tilewire {
+namespace {
+
+bool uses(const Statement& statement, const Value* value) {
+  if (std::ranges::find(statement.operands, value) != statement.operands.end()) return true;
+  return std::ranges::any_of(statement.regions, [&](const Region& region) {
+    return std::ranges::any_of(region.statements,
+                               [&](const auto& inner) { return uses(*inner, value); });
+  });
+}
+
+/// Whether nothing else of the region uses the value.
+bool is_used_only_in(const Region& region, const Value* value, const Statement& only) {
+  return std::ranges::none_of(region.statements, [&](const auto& statement) {
+    return statement.get() != &only && uses(*statement, value);
+  });
+}
+
+}  // namespace
+
+/// Where a branch's result is all that a variable takes next, the branch assigns the variable.
+void KernelWriter::share_variables(const Region& region,
+                                   const std::vector<CarriedVariable>& variables) {
+  const Statement& yield = *region.statements.back();
+  for (std::size_t i = 0; i < yield.operands.size(); ++i) {
+    const Value* next = yield.operands[i];
+    const Statement* branch = next->definition;
+    if (branch == nullptr || branch->kind != StatementKind::kIf) continue;
+    if (emitter_.regions_.at(branch) != &region || emitter_.uses_.at(next).count != 1) continue;
+    const Value* held = variables.at(i).held;
+    if (held == nullptr || is_used_only_in(region, held, *branch)) shared_[next] = variables[i];
+  }
+}
+
+void KernelWriter::write_body(const Region& region, const std::vector<CarriedVariable>& variables) {
+  share_variables(region, variables);
+  write_region(region);
+  write_yield(region, variables);
+}
 
 void KernelWriter::write_region(const Region& region) {
   for (const Statement* statement : schedule(region, program_.num_threads)) {
@@ -39,8 +77,8 @@ void KernelWriter::write_statement(const Statement& statement) {
   }
 }
 
-std::vector<std::string> KernelWriter::write_carried(const Statement& loop) {
-  std::vector<std::string> variables;
+std::vector<KernelWriter::CarriedVariable> KernelWriter::write_carried(const Statement& loop) {
+  std::vector<CarriedVariable> variables;
   for (std::size_t i = 0; i < loop.results.size(); ++i) {
     const auto argument_of = [&](const Region& region) {
       return region.arguments.at(region.arguments.size() - loop.results.size() + i);
@@ -53,7 +91,7 @@ std::vector<std::string> KernelWriter::write_carried(const Statement& loop) {
         fmt::format("{} {} = {};", emitter_.type(carried->type), name, emitter_.argument(initial)));
     for (const Region& region : loop.regions) emitter_.bind(argument_of(region), name);
     emitter_.bind(loop.results[i], name);
-    variables.push_back(name);
+    variables.push_back({name, argument_of(loop.body())});
   }
   return variables;
 }
@@ -63,7 +101,7 @@ void KernelWriter::write_for(const Statement& loop) {
     throw InternalError("a loop is left that isn't a range", loop.location);
   }
   const Region& body = loop.regions.at(0);
-  const std::vector<std::string> variables = write_carried(loop);
+  const std::vector<CarriedVariable> variables = write_carried(loop);
   const Value* index = body.arguments.at(0);
   const std::string name = emitter_.variable(index, "i");
   emitter_.tell();
@@ -73,14 +111,13 @@ void KernelWriter::write_for(const Statement& loop) {
                   emitter_.operand(loop.operands.at(0), Binding::kChoose), name,
                   emitter_.operand(loop.operands.at(1), Binding::kCompare),
                   step == "1" ? "++" + name : fmt::format("{} += {}", name, step)));
-  write_region(body);
-  write_yield(body, variables);
+  write_body(body, variables);
   emitter_.writer_.close();
 }
 
 /// `while (condition)` where the condition is one expression, else a loop that tests inside.
 void KernelWriter::write_while(const Statement& loop) {
-  const std::vector<std::string> variables = write_carried(loop);
+  const std::vector<CarriedVariable> variables = write_carried(loop);
   emitter_.tell();
   const Writer before = emitter_.writer_;
   emitter_.writer_.open("while (true)");
@@ -93,33 +130,44 @@ void KernelWriter::write_while(const Statement& loop) {
   } else {
     emitter_.statement(fmt::format("if (!{}) break;", emitter_.operand(goes_on, Binding::kUnary)));
   }
-  write_region(loop.body());
-  write_yield(loop.body(), variables);
+  write_body(loop.body(), variables);
   emitter_.writer_.close();
 }
 
 void KernelWriter::write_if(const Statement& branch) {
-  std::vector<std::string> variables;
+  std::vector<CarriedVariable> variables;
   for (const Value* result : branch.results) {
+    if (const auto shared = shared_.find(result); shared != shared_.end()) {
+      emitter_.bind(result, shared->second.name);
+      variables.push_back(shared->second);
+      continue;
+    }
     const std::string name = emitter_.variable(result, "chosen");
     emitter_.statement(fmt::format("{} {};", emitter_.type(result->type), name));
-    variables.push_back(name);
+    variables.push_back({name, nullptr});
   }
   emitter_.tell();
-  emitter_.writer_.open(
-      fmt::format("if ({})", emitter_.operand(branch.operands.at(0), Binding::kChoose)));
-  write_region(branch.regions.at(0));
-  write_yield(branch.regions.at(0), variables);
+  const Writer before = emitter_.writer_;
+  const Value* condition = branch.operands.at(0);
+  emitter_.writer_.open(fmt::format("if ({})", emitter_.operand(condition, Binding::kChoose)));
+  const std::size_t num_characters = emitter_.writer_.text().size();
+  write_body(branch.regions.at(0), variables);
+  const bool is_empty = emitter_.writer_.text().size() == num_characters;
   const Region& other = branch.regions.at(1);
   if (other.statements.size() > 1 || !variables.empty()) {
-    emitter_.writer_.reopen("else");
-    write_region(other);
-    write_yield(other, variables);
+    if (is_empty) {
+      emitter_.writer_ = before;
+      emitter_.writer_.open(fmt::format("if (!{})", emitter_.operand(condition, Binding::kUnary)));
+    } else {
+      emitter_.writer_.reopen("else");
+    }
+    write_body(other, variables);
   }
   emitter_.writer_.close();
 }
 
-void KernelWriter::write_yield(const Region& region, const std::vector<std::string>& variables) {
+void KernelWriter::write_yield(const Region& region,
+                               const std::vector<CarriedVariable>& variables) {
   const bool returns = std::ranges::any_of(region.statements, [](const auto& statement) {
     return statement->kind == StatementKind::kReturn;
   });
@@ -135,17 +183,17 @@ void KernelWriter::write_yield(const Region& region, const std::vector<std::stri
   // All are handed out at once: a variable that another one takes is read before it changes.
   for (std::size_t i = 1; i < values.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
-      if (values[i] != variables[k]) continue;
-      const std::string kept = emitter_.names_.make(variables[k] + "_before");
+      if (values[i] != variables[k].name) continue;
+      const std::string kept = emitter_.names_.make(variables[k].name + "_before");
       emitter_.writer_.line(fmt::format("const auto {} = {};", kept, values[i]));
       values[i] = kept;
       break;
     }
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == variables[i]) continue;
+    if (values[i] == variables[i].name) continue;
     if (const Statement* definition = yield.operands[i]->definition) emitter_.begin(*definition);
-    emitter_.statement(fmt::format("{} = {};", variables[i], values[i]));
+    emitter_.statement(fmt::format("{} = {};", variables[i].name, values[i]));
   }
 }
 

@@ -15,6 +15,12 @@ class KernelWriter {
   std::string write();
 
  private:
+  /// A variable that regions assign when they end.
+  struct CarriedVariable {
+    std::string name;
+    const Value* held = nullptr;  ///< the region argument whose value it has until then
+  };
+
   void name_sizes();
   void name_arguments();
   void write_signature();
@@ -27,10 +33,13 @@ class KernelWriter {
   void write_while(const Statement& loop);
   /// Variables for a loop's carried values, which hold the initial ones; its regions' arguments
   /// and its results are bound to them.
-  std::vector<std::string> write_carried(const Statement& loop);
+  std::vector<CarriedVariable> write_carried(const Statement& loop);
+  /// A region whose last statement hands its operands to `variables`.
+  void write_body(const Region& region, const std::vector<CarriedVariable>& variables);
+  void share_variables(const Region& region, const std::vector<CarriedVariable>& variables);
   void write_if(const Statement& branch);
   /// The last statement of a region: hands its operands to `variables`, where it is reached.
-  void write_yield(const Region& region, const std::vector<std::string>& variables);
+  void write_yield(const Region& region, const std::vector<CarriedVariable>& variables);
 
   /// `FILE:LINE` → the comment that stands for it: number, place, what happens there.
   std::map<std::string, std::string> stories() const;
@@ -45,6 +54,7 @@ class KernelWriter {
   const Artifact& description_;
   CudaEmitter emitter_;
   std::vector<std::string> arguments_;
+  std::map<const Value*, CarriedVariable> shared_;  ///< results of branches → what they assign
   bool has_barrier_ = false;
   bool has_comm_ = false;
 };

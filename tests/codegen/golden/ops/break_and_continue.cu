@@ -27,48 +27,29 @@ break_and_continue_kernel(float* x, float* y, int64_t T, int64_t H) {
     int64_t seen = int64_t{0};
     float best = x_value * 0.0f;
     int64_t index = int64_t{0};
-    while (tw::bit_and(index < H, !stop)) {
-      // 4. break_and_continue.py:6: ge, lt, and, load x
-      const float value = tw::bit_and(index >= 0, index < H) ? *(x + (offset + index)) : float{};
+    while (index < H && !stop) {
+      // 4. break_and_continue.py:6: load x
+      const float value = *(x + (offset + index));
 
       // 5. break_and_continue.py:7: lt, if
-      float best_2;
-      int64_t seen_2;
-      bool stop_2;
       if (value < 0.0f) {
-        best_2 = best;
-        seen_2 = seen;
-        stop_2 = true;
+        stop = true;
       } else {
         // 6. break_and_continue.py:9
-        const int64_t seen_3 = seen + 1;
+        const int64_t seen_2 = seen + 1;
 
         // 7. break_and_continue.py:10: gt, if
-        float best_3;
-        if (value > 2.0f) {
-          best_3 = best;
-        } else {
+        if (!(value > 2.0f)) {
           // 8. break_and_continue.py:12: maximum
-          best_3 = tw::maximum(best, value);
+          best = tw::maximum(best, value);
         }
 
-        // 7. break_and_continue.py:10: gt, if
-        best_2 = best_3;
-
         // 6. break_and_continue.py:9
-        seen_2 = seen_3;
-        stop_2 = stop;
+        seen = seen_2;
       }
 
       // 3. break_and_continue.py:5: while, not, lt, and
       const int64_t offset_2 = index + 1;
-
-      // 5. break_and_continue.py:7: lt, if
-      stop = stop_2;
-      seen = seen_2;
-      best = best_2;
-
-      // 3. break_and_continue.py:5: while, not, lt, and
       index = offset_2;
     }
 

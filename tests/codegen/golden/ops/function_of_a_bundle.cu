@@ -24,24 +24,21 @@ function_of_a_bundle_kernel(float* x, float* y, int64_t T, int64_t H) {
     const int64_t row = offset + i * -1;
 
     // 3. function_of_a_bundle.py:4: ge, lt, and, load x
-    const float value = tw::bit_and(row >= 0, 0 < H) ? *(x + row * H) : float{};
+    const float value = (row >= 0 && 0 < H) ? *(x + row * H) : float{};
     const int64_t row_2 = offset - row;
 
     // 1. control.py:99: le, if
     float result;
-    int64_t result_2;
     if (value <= running) {
       result = running;
-      result_2 = running_2;
     } else {
       // 3. function_of_a_bundle.py:4: ge, lt, and, load x
       result = value;
-      result_2 = row_2;
+      running_2 = row_2;
     }
 
     // 1. control.py:99: le, if
     running = result;
-    running_2 = result_2;
   }
 
   // 4. function_of_a_bundle.py:6: store y, cast
