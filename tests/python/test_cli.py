@@ -109,7 +109,8 @@ def test_error_in_a_kernel_shows_the_line(tmp_path, capsys):
     file = tmp_path / "kernel.py"
     file.write_text(
         "import tilewire as tw\n\n\n"
-        "@tw.kernel\ndef f(x: tw.Tensor['N']):\n    try:\n        pass\n    finally:\n        pass\n"
+        "@tw.kernel\ndef f(x: tw.Tensor['N']):\n"
+        "    try:\n        pass\n    finally:\n        pass\n"
     )
     assert main(["emit", f"{file}:f", "--target", "cpu", "--arg", "x=f32[?]"]) == 1
     error = capsys.readouterr().err

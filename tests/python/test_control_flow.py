@@ -414,3 +414,47 @@ def test_a_loop_inside_keeps_the_break_of_the_loop_around_it():
             if steps % 3 == 0:
                 break
     assert out.tolist() == [2 * rounds + 100 * (0 + 1 + 2 + 3), 3, steps, -7]
+
+
+@tw.kernel
+def nested_continues(x: tw.Tensor["N"], out: tw.Tensor["N"]):
+    for i in range(N):
+        value = tw.load(x[i])
+        total = 0
+        if value > 2:
+            total += 1
+            if value > 5:
+                continue
+        for j in range(N):
+            if j > 1:
+                if j == N - 1:
+                    continue
+                total += 10
+            total += 100
+        if value < 0:
+            total += 1000
+            if value < -4:
+                continue
+        tw.store(out[i], total)
+
+
+def test_continue_in_loops_inside_each_other():
+    expected = []
+    for value in VALUES:
+        total, stored = 0, -77
+        if value > 2:
+            total += 1
+        if value <= 5:
+            for j in range(8):
+                if j > 1:
+                    if j == 7:
+                        continue
+                    total += 10
+                total += 100
+            if value < 0:
+                total += 1000
+            if value >= -4:
+                stored = total
+        expected.append(stored)
+    (out,) = run(nested_continues, poisoned(8))
+    assert out.tolist() == expected

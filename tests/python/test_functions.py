@@ -92,6 +92,47 @@ def first_above(x, limit, n):
 
 
 @tw.function
+def first_of(x, wanted, n):
+    for i in range(n):
+        value = tw.load(x[i])
+        if value == wanted:
+            return i, value * 1.5
+    return -1, 0.0
+
+
+@tw.function
+def tile_of(x, n):
+    i = 0
+    while i < n:
+        tile = tw.load(x[tw.ds(i, 2)])
+        for j in range(2):
+            if tile[j] < 0:
+                return tile
+        i += 2
+    return tw.zeros((2,), tw.i64)
+
+
+@tw.kernel
+def returns_from_loops(x: tw.Tensor["N"], out: tw.Tensor[6]):
+    index, value = first_of(x, 4, N)
+    tw.store(out[0], index)
+    tw.store(out[1], value)
+    index, value = first_of(x, 77, N)
+    tw.store(out[2], index)
+    tw.store(out[3], value)
+    tw.store(out[tw.ds(4, 2)], tile_of(x, N))
+
+
+def test_returns_from_loops():
+    x = np.array([3, 1, 4, -1, 5, -9], np.int64)
+    out = np.full(6, -77, np.float64)
+    returns_from_loops[1](x, out)
+    assert out.tolist() == [2, 6, -1, 0, 4, -1]
+    returns_from_loops[1](np.abs(x), out)
+    assert out.tolist() == [2, 6, -1, 0, 0, 0]
+
+
+@tw.function
 def partly(x, sign):
     if x > 0:
         if x > 100:

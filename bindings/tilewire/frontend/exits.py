@@ -56,6 +56,19 @@ def function_body(body: list[ast.stmt]) -> list[ast.stmt]:
     return statements
 
 
+def returns_in_loops(body: list[ast.stmt]) -> bool:
+    """Whether a loop of the function contains a `return`."""
+    for statement in body:
+        if isinstance(statement, _LOOPS):
+            if _contains(statement.body, (ast.Return,), through_loops=True):
+                return True
+        elif not isinstance(statement, _FUNCTIONS):
+            for part in ("body", "orelse"):
+                if returns_in_loops(getattr(statement, part, [])):
+                    return True
+    return False
+
+
 def surely_exits(statements: list[ast.stmt]) -> bool:
     """Whether control never reaches the end of the block."""
     for statement in statements:

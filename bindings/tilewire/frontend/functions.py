@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from tilewire.errors import UserError
-from tilewire.frontend.exits import function_body, surely_exits
+from tilewire.frontend.exits import function_body, returns_in_loops, surely_exits
 from tilewire.frontend.source import Source, visible_names
 
 
@@ -28,6 +28,7 @@ class Function:
             isinstance(node, ast.Return) and node.value is not None
             for node in _own_nodes(self.source.function)
         )
+        self.returns_in_loops = returns_in_loops(self.source.function.body)
         if self.returns_value and not surely_exits(self.source.function.body):
             self.source.fail(
                 self.source.function,

@@ -5,20 +5,31 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tilewire._tilewire import Builder, Value
 from tilewire.errors import UserError, excerpt
+from tilewire.frontend.bundles import flatten, unflatten
 from tilewire.frontend.exits import RESULT
 from tilewire.frontend.functions import Function
-from tilewire.frontend.values import UNSET, Poison, Scope
+from tilewire.frontend.values import UNSET, Poison, Scope, is_static
 from tilewire.frontend.visitor import Visitor
 
 
 class Inlining(Visitor):
+    seen_results: list[Any] | None = None  # what RESULT was assigned, while someone wants to know
+
     def inline(
         self, node: ast.Call, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """What the function returns for these arguments."""
         self.refuse_recursion(node, function)
         bound = self.bind_arguments(node, function, args, kwargs)
+        before = UNSET if function.returns_value else None
+        if function.returns_value and function.returns_in_loops:
+            before = self.placeholder(node, self.returned_kind(node, function, bound))
+        return self.walk(node, function, bound, before)
+
+    def walk(self, node: ast.Call, function: Function, bound: dict[str, Any], before: Any) -> Any:
+        """The function's statements; `before`: what it returns until it does."""
         outside = (self.source, self.scope, self.globals, self.returned)
         self.calls.append(function)
         self.source, self.globals, self.returned = function.source, function.globals, False
@@ -26,7 +37,7 @@ class Inlining(Visitor):
         try:
             for name, value in bound.items():
                 self.bind(name, self.resolve(value))
-            self.scope.names[RESULT] = UNSET if function.returns_value else None
+            self.scope.names[RESULT] = before
             self.run(function.body)
             result = self.scope.names[RESULT]
         except UserError as error:
@@ -37,6 +48,38 @@ class Inlining(Visitor):
         if isinstance(result, Poison):
             self.fail(node, result.message)
         return result
+
+    def returned_kind(self, node: ast.Call, function: Function, bound: dict[str, Any]) -> Any:
+        """Something of the type that the function returns: a loop that contains a `return` carries
+        it. Found by walking the function for a program that is thrown away."""
+        outside = (self.builder, self.seen_results)
+        self.builder = Builder(function.name, self.source.file, self.target)
+        self.seen_results = seen = []
+        try:
+            self.walk(node, function, bound, UNSET)
+        except UserError:
+            pass  # it comes again, from the walk that counts
+        finally:
+            self.builder, self.seen_results = outside
+        of_run_time = [each for each in seen if not is_static(each)]
+        return next(iter([*of_run_time, *seen]), UNSET)
+
+    def placeholder(self, node: ast.AST, kind: Any) -> Any:
+        """A value of that type that no one reads."""
+        leaves: list[Any] = []
+        for leaf in flatten(kind):
+            if not isinstance(leaf, Value):
+                leaves.append(type(leaf)(0))
+            elif leaf.type.is_tile:
+                leaves.append(self.build(node, "zeros", leaf.type.shape, leaf.type.dtype))
+            else:
+                leaves.append(self.build(node, "constant", 0, leaf.type.dtype))
+        return unflatten(kind, leaves)
+
+    def bind(self, name: str, value: Any) -> None:
+        if name == RESULT and self.seen_results is not None:
+            self.seen_results.append(value)
+        super().bind(name, value)
 
     def bind_arguments(
         self, node: ast.Call, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]

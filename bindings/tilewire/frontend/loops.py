@@ -11,11 +11,12 @@ from typing import Any
 from tilewire._tilewire import DType, Value
 from tilewire.frontend.assigned import assigned_names
 from tilewire.frontend.bundles import difference, flatten, is_carriable, leaf_at, unflatten
-from tilewire.frontend.exits import RESULT, STOP, LoopBody, loop_body
+from tilewire.frontend.exits import RESULT, SKIP, STOP, LoopBody, loop_body
 from tilewire.frontend.values import LoopRange, Poison, Scope, Unroll, describe, is_static
 from tilewire.frontend.visitor import Visitor
 
 _INDEX = ".index"  # of a `for` that a `break` can end
+_OWN = (STOP, SKIP, _INDEX)
 
 
 @dataclass
@@ -36,9 +37,9 @@ class Loops(Visitor):
     def _own_names(self) -> Iterator[None]:
         """Hides the names with which a loop around this one keeps its own state."""
         scope = self.scope
-        hidden = {name: scope.names.pop(name) for name in (STOP, _INDEX) if name in scope.names}
+        hidden = {name: scope.names.pop(name) for name in _OWN if name in scope.names}
         yield
-        for name in (STOP, _INDEX):
+        for name in _OWN:
             self.scope.names.pop(name, None)
         self.scope.names.update(hidden)
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tilewire._tilewire import DType
+from tilewire._tilewire import DType, Value
 from tilewire.errors import UserError
 from tilewire.frontend.values import describe
 
@@ -51,7 +51,10 @@ class Call:
 
     def static_int(self, value: Any, what: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            self.fail(f"{what} must be an integer known at compile time, found {describe(value)}")
+            advice = ": make it a tw.const" if isinstance(value, Value) else ""
+            self.fail(
+                f"{what} must be an integer known at compile time, found {describe(value)}{advice}"
+            )
         return value
 
     def static_bool(self, value: Any, what: str) -> bool:

@@ -33,7 +33,11 @@ class Subscripts(Visitor):
 
     def slice_view(self, node: ast.Subscript, view: Value, items: list[ast.expr]) -> Value:
         if len(items) > view.type.rank:
-            self.fail(node, f"{len(items)} indices into {describe(view)} of rank {view.type.rank}")
+            self.fail(
+                node,
+                f"{len(items)} indices into {describe(view)} of rank {view.type.rank}: give at "
+                f"most one for each dimension",
+            )
         indices = [self.view_index(item, view, axis) for axis, item in enumerate(items)]
         return self.build(node, "slice", view, indices)
 

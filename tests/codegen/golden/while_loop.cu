@@ -15,7 +15,7 @@ namespace tw = tilewire::device;
 
 constexpr int kThreads = 128;
 
-using TileF32_512 = tw::Tile<float, tw::Blocked<512, 1, kThreads>>;
+using TileF32_512 = tw::Tile<float, tw::Blocked<512, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 while_loop_kernel(float* x, float* y, int64_t N) {
@@ -27,7 +27,7 @@ while_loop_kernel(float* x, float* y, int64_t N) {
   while (i < N) {
     // 2. while_loop.py:7: load x
     const TileF32_512 part =
-        tw::load<TileF32_512, 1>(tw::access(x + i, tw::masked_dim<512>(1, i, N)));
+        tw::load<TileF32_512, 4>(tw::access(x + i, tw::masked_dim<512>(1, i, N)));
 
     // 3. while_loop.py:8: sum
     __syncthreads();
@@ -53,5 +53,5 @@ while_loop_kernel(float* x, float* y, int64_t N) {
   }
 
   // 8. while_loop.py:13: store y
-  tw::store<1>(y, acc);
+  tw::store<4>(y, acc);
 }

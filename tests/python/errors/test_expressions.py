@@ -150,7 +150,9 @@ def test_too_many_indices(diagnose):
         tw.load(x[0, 0])  # error
 
     message, _ = diagnose(f, x="f32[?]")
-    assert message == "2 indices into the view view<f32[?]> of rank 1"
+    assert message == (
+        "2 indices into the view view<f32[?]> of rank 1: give at most one for each dimension"
+    )
 
 
 def test_index_that_is_a_float(diagnose):
@@ -209,3 +211,22 @@ def test_function_of_tw_outside_of_a_kernel():
     with pytest.raises(tw.UserError) as caught:
         tw.load(3)
     assert str(caught.value) == "tw.load can be called only in the body of a @tw.kernel function"
+
+
+def test_run_time_value_where_a_constant_is_needed(diagnose):
+    def f(x: tw.Tensor["N"]):
+        tw.load(x[tw.ds(0, N)])  # error
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message == (
+        "`tw.ds`: the size must be an integer known at compile time, found the scalar i64: make "
+        "it a tw.const"
+    )
+    assert under == "tw.ds(0, N)"
+
+
+def test_shift_of_a_float(diagnose):
+    def f(x: tw.Tensor["N"]):
+        a = tw.load(x[0]) << 1  # error
+
+    assert "works on" in diagnose(f, x="f32[?]")[0]

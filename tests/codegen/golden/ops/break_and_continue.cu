@@ -15,12 +15,15 @@ constexpr int kThreads = 128;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 break_and_continue_kernel(float* x, float* y, int64_t T, int64_t H) {
+  // 2. break_and_continue.py:3: lt, load x, mul
+  const bool lt = 0 < H;
+
   // 1. break_and_continue.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. break_and_continue.py:3: lt, load x, mul
     const int64_t offset = row * H;
     __syncthreads();
-    const float x_value = 0 < H ? *(x + offset) : float{};
+    const float x_value = lt ? *(x + offset) : float{};
 
     // 3. break_and_continue.py:5: while, not, lt, and
     bool stop = false;

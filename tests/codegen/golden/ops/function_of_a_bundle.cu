@@ -18,13 +18,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 function_of_a_bundle_kernel(float* x, float* y, int64_t T, int64_t H) {
   // 2. function_of_a_bundle.py:3: for
   const int64_t offset = T - 1;
+
+  // 3. function_of_a_bundle.py:4: lt, ge, and, load x
+  const bool lt = 0 < H;
+
+  // 2. function_of_a_bundle.py:3: for
   float running = tw::float_of_bits(0xff800000);
   int64_t running_2 = int64_t{-1};
   for (int64_t i = 0; i < tw::neg(tw::floordiv(offset - -1, int64_t{-1})); ++i) {
     const int64_t row = offset + i * -1;
 
-    // 3. function_of_a_bundle.py:4: ge, lt, and, load x
-    const float value = (row >= 0 && 0 < H) ? *(x + row * H) : float{};
+    // 3. function_of_a_bundle.py:4: lt, ge, and, load x
+    const float value = (row >= 0 && lt) ? *(x + row * H) : float{};
     const int64_t row_2 = offset - row;
 
     // 1. control.py:99: le, if
@@ -32,7 +37,7 @@ function_of_a_bundle_kernel(float* x, float* y, int64_t T, int64_t H) {
     if (value <= running) {
       result = running;
     } else {
-      // 3. function_of_a_bundle.py:4: ge, lt, and, load x
+      // 3. function_of_a_bundle.py:4: lt, ge, and, load x
       result = value;
       running_2 = row_2;
     }
