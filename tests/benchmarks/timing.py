@@ -21,6 +21,7 @@ class Graphed:
 
     def __init__(self, name: str, call: Callable[[], None]):
         self.name = name
+        self.call = call  # with all that it refers to: the graph holds addresses only
         self.microseconds: list[float] = []
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
