@@ -119,6 +119,23 @@ void bind_moves(Class& builder) {
       .def("histogram", &Builder::histogram, kReference, tile, py::arg("num_bins"));
 }
 
+void bind_reports(Class& builder) {
+  builder.def("print", &Builder::print, py::arg("text"), py::arg("values"), py::arg("all") = false)
+      .def("assert_", &Builder::assert_, py::arg("condition").none(false), py::arg("message"),
+           py::arg("values") = std::vector<Operand>{});
+}
+
+void bind_inline_cuda(Class& builder) {
+  builder.def(
+      "inline_cuda",
+      [](PythonBuilder& self, const std::string& code, const std::vector<Operand>& inputs,
+         std::optional<DType> dtype, const std::vector<std::int64_t>& shape, Value* reference,
+         int line) { return self.inline_cuda(code, inputs, {dtype, shape, reference, line}); },
+      kReference, py::arg("code"), py::arg("inputs"), py::arg("dtype") = std::nullopt,
+      py::arg("shape") = std::vector<std::int64_t>{}, py::arg("reference") = nullptr,
+      py::arg("line") = 0);
+}
+
 void bind_atomics(Class& builder) {
   builder.def(
       "atomic",
@@ -240,6 +257,8 @@ void bind_builder(py::module_& module) {
   bind_scalars_and_memory(builder);
   bind_tiles(builder);
   bind_moves(builder);
+  bind_inline_cuda(builder);
+  bind_reports(builder);
   bind_atomics(builder);
   bind_matmul(builder);
   bind_numbers(builder);

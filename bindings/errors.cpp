@@ -29,6 +29,8 @@ void bind_errors(py::module_& /*module*/) {
       raise("BackendError", error);
     } catch (const HangError& error) {
       raise("HangError", error);
+    } catch (const DeviceAssertionError& error) {
+      raise("DeviceAssertionError", error);
     } catch (const InternalError& error) {
       raise("InternalError", error);
     }

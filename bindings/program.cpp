@@ -43,6 +43,8 @@ const char* name_of(Effect effect) {
       return "writes";
     case Effect::kSynchronises:
       return "synchronises";
+    case Effect::kReports:
+      return "reports";
   }
   return "";
 }

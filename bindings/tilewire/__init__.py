@@ -13,6 +13,7 @@ from tilewire._tilewire import __version__ as __version__
 from tilewire._tilewire import set_site_packages as _set_site_packages
 from tilewire.communicator import Communicator as Communicator
 from tilewire.errors import BackendError as BackendError
+from tilewire.errors import DeviceAssertionError as DeviceAssertionError
 from tilewire.errors import Error as Error
 from tilewire.errors import HangError as HangError
 from tilewire.errors import InternalError as InternalError

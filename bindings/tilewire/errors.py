@@ -54,6 +54,10 @@ class HangError(Error):
     """A wait passed its deadline, or can never be met."""
 
 
+class DeviceAssertionError(Error):
+    """A `tw.assert_` of a kernel didn't hold."""
+
+
 class InternalError(Error):
     """A defect of tilewire itself."""
 

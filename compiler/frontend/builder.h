@@ -98,7 +98,8 @@ class Builder {
   Value* broadcast(Operand value, std::vector<std::int64_t> shape);
   Value* reshape(Value* tile, std::vector<std::int64_t> shape);
   Value* extract(Value* tile, const std::vector<Operand>& indices);
-  /// sum, max, min; any, all, of a tile's elements as bools. No axis: over all elements, giving a scalar.
+  /// sum, max, min; any, all, of a tile's elements as bools. No axis: over all elements, giving a
+  /// scalar.
   Value* reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
 
   // Tiles whose elements are moved or combined in order (builder_moves.cpp).
@@ -122,6 +123,25 @@ class Builder {
   Value* gather(Value* tile, Value* index, int axis);
   /// Counts of 0 … num_bins - 1 in a tile of integers.
   Value* histogram(Value* tile, std::int64_t num_bins);
+
+  // builder_inline.cpp
+  struct InlineCudaOptions {
+    std::optional<DType> dtype = {};       ///< of the result; absent: the reference's
+    std::vector<std::int64_t> shape = {};  ///< of the result, where no input is a tile
+    Value* reference = nullptr;            ///< what the CPU computes instead, from the same inputs
+    int line = 0;                          ///< where the text begins in the program's file
+  };
+  /// CUDA text on each element: an expression, or statements that return; `{0}` is the first input.
+  Value* inline_cuda(std::string_view code, const std::vector<Operand>& inputs,
+                     const InlineCudaOptions& options);
+
+  // builder_reports.cpp
+  /// A line per program instance; `text` has `{}` where values stand, `{{` for a brace. `all`: a
+  /// line per element of the tiles, which have one shape.
+  void print(std::string_view text, const std::vector<Operand>& values, bool all = false);
+  /// Ends the launch unless the bool scalar or tile holds (everywhere); shows `values`, or what it
+  /// compares.
+  void assert_(Value* condition, std::string_view message, const std::vector<Operand>& values = {});
 
   // builder_atomics.cpp
   struct AtomicOptions {
@@ -245,6 +265,7 @@ class Builder {
   void broadcast_tiles(std::vector<Index>& indices);
   std::vector<std::int64_t> common_shape_of(std::string_view op,
                                             const std::vector<Operand>& operands) const;
+  void report(std::string_view op, Values operands, Attributes attributes);
   Value* atomic_of(std::string_view kind, Value* view, const std::vector<Operand>& values,
                    const AtomicOptions& options);
   Value* matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options);

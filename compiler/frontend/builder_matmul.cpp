@@ -16,6 +16,18 @@ std::size_t depth_dimension(bool is_left, bool is_transposed) {
   return is_left != is_transposed ? 1 : 0;
 }
 
+/// Takes a transposition of the last two dimensions off an operand: products read it either way.
+Value* untransposed(Value* tile, bool& is_transposed) {
+  const Statement* made = tile->definition;
+  if (made == nullptr || !made->is("transpose")) return tile;
+  const std::vector<std::int64_t>& axes = made->integers("axes");
+  const bool is_last_two =
+      axes == std::vector<std::int64_t>{1, 0} || axes == std::vector<std::int64_t>{0, 2, 1};
+  if (!is_last_two) return tile;
+  is_transposed = !is_transposed;
+  return made->operands[0];
+}
+
 }  // namespace
 
 Value* Builder::matmul(Value* a, Value* b, const MatmulOptions& options) {
@@ -35,6 +47,10 @@ Value* Builder::matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options
     fail(fmt::format("matmul: takes tiles or views, found {} and {}", a->type.to_string(),
                      b->type.to_string()));
   }
+  bool transpose_a = options.transpose_a;
+  bool transpose_b = options.transpose_b;
+  a = untransposed(a, transpose_a);
+  b = untransposed(b, transpose_b);
   DType sum = DType::kF32;
   if (!product_dtype(a->type.dtype, b->type.dtype, sum) && is_float(a->type.dtype) &&
       is_float(b->type.dtype)) {
@@ -46,8 +62,8 @@ Value* Builder::matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options
   if (options.acc != nullptr) operands.push_back(options.acc);
   const bool is_f32 = a->type.dtype == DType::kF32;
   Attributes attributes = {{"precision", std::string(is_f32 ? options.precision : "ieee")}};
-  if (options.transpose_a) attributes.emplace("transpose_a", true);
-  if (options.transpose_b) attributes.emplace("transpose_b", true);
+  if (transpose_a) attributes.emplace("transpose_a", true);
+  if (transpose_b) attributes.emplace("transpose_b", true);
   return emit("matmul", std::move(operands), std::move(attributes))->result();
 }
 

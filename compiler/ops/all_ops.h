@@ -25,6 +25,8 @@ OpInfo cast_op();                      // cast.cpp
 OpInfo philox_op();                    // random.cpp
 OpInfo select_op();                    // select.cpp
 std::vector<OpInfo> atomic_ops();      // atomic.cpp
+OpInfo inline_cuda_op();               // inline_cuda.cpp
+std::vector<OpInfo> report_ops();      // report.cpp
 OpInfo matmul_op();                    // matmul.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp
 

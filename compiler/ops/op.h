@@ -35,7 +35,9 @@ struct AttributeSpec {
 };
 
 /// What an op does besides computing its results. Pure ops may be folded, merged and removed.
-enum class Effect { kPure, kReads, kWrites, kSynchronises };
+/// Those that report are neither removed nor put in another order among themselves; they touch no
+/// memory.
+enum class Effect { kPure, kReads, kWrites, kSynchronises, kReports };
 
 /// When in the pipeline an op may stand.
 enum class Stage { kAny, kFrontend, kLowered };

@@ -32,7 +32,9 @@ std::vector<OpInfo> make_table() {
   add(sort_ops());        // sort, argsort
   add({histogram_op()});
   add({matmul_op()});
-  add(atomic_ops());   // atomic, tile_atomic
+  add(atomic_ops());  // atomic, tile_atomic
+  add({inline_cuda_op()});
+  add(report_ops());   // print, assert
   add(barrier_ops());  // barrier, lsa_barrier
   return table;
 }

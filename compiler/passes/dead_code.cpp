@@ -17,7 +17,8 @@ bool has_effect(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::kOp:
       return statement.op->effect == Effect::kWrites ||
-             statement.op->effect == Effect::kSynchronises;
+             statement.op->effect == Effect::kSynchronises ||
+             statement.op->effect == Effect::kReports;
     case StatementKind::kReturn:
       return true;
     case StatementKind::kFor:

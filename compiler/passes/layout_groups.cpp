@@ -118,6 +118,7 @@ void LayoutGroups::connect_op(const Statement& op) {
     }
     return;
   }
+  if (op.is("print") || op.is("assert")) return unite_operands(op);
   if (op.is("matmul") && op.operands.size() > 2) unite(op.result(), op.operands[2]);
   Value* tile = access_tile(op);
   if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
@@ -125,6 +126,15 @@ void LayoutGroups::connect_op(const Statement& op) {
   for (Value* result : op.results) unite(tile, result);
   for (Value* operand : op.operands) {  // the offsets of a gather may have a shape of their own
     if (operand->type.shape == tile->type.shape) unite(tile, operand);
+  }
+}
+
+void LayoutGroups::unite_operands(const Statement& op) {
+  Value* first = nullptr;
+  for (Value* operand : op.operands) {
+    if (!operand->type.is_tile()) continue;
+    if (first != nullptr && first->type.shape == operand->type.shape) unite(first, operand);
+    first = operand;
   }
 }
 

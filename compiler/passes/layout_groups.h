@@ -43,6 +43,8 @@ class LayoutGroups {
  private:
   Value* root(Value* tile);
   void unite(Value* a, Value* b);
+  /// Tiles of one shape whose elements are looked at together.
+  void unite_operands(const Statement& op);
   void connect(const Region& region);
   void connect_statement(const Statement& statement);
   void connect_op(const Statement& op);

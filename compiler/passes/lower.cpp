@@ -31,6 +31,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   };
   program = specialise(std::move(program), target);
   done("specialise", program);
+  program = choose_inline(std::move(program), target);
+  done("choose_inline", program);
   program = canonicalise(std::move(program));
   done("canonicalise", program);
   program = legalise_communication(std::move(program), target);

@@ -11,6 +11,10 @@ Program specialise(Program program, const Target& target);
 /// Constant folding, algebraic identities, common subexpressions, dead code.
 Program canonicalise(Program program);
 
+/// `inline_cuda` keeps its text on GPUs, and becomes its reference on the CPU. UserError where
+/// there is none.
+Program choose_inline(Program program, const Target& target);
+
 /// Chooses each communication op's transport from the target: in a world of 1 cross-rank work
 /// disappears; a barrier over ranks that all reach each other becomes `lsa_barrier`. UserError at
 /// the line that asks for what the target hasn't got.

@@ -41,6 +41,13 @@ class HangError : public Error {
   using Error::Error;
 };
 
+/// An `assert_` of a kernel that didn't hold: where, on which rank and program instance, and the
+/// values. `tilewire.DeviceAssertionError`.
+class DeviceAssertionError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A defect of tilewire itself. `tilewire.InternalError`.
 class InternalError : public Error {
  public:

@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
+#include "runtime/cpu/report_references.h"
 #include "runtime/cpu/tile_references.h"
 
 namespace tilewire {
@@ -78,7 +79,7 @@ std::vector<CpuSymbol> steps_and_mathematics() {
 const std::vector<CpuSymbol>& cpu_symbols() {
   static const std::vector<CpuSymbol> symbols = [] {
     std::vector<CpuSymbol> all = steps_and_mathematics();
-    for (const std::vector<CpuSymbol>& references : {tile_references()}) {
+    for (const std::vector<CpuSymbol>& references : {tile_references(), report_references()}) {
       all.insert(all.end(), references.begin(), references.end());
     }
     return all;

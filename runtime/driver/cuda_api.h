@@ -27,6 +27,7 @@ inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorInvalidHandle = 400;
 inline constexpr Result kErrorNotReady = 600;
 inline constexpr Result kErrorIllegalAddress = 700;
+inline constexpr Result kErrorAssert = 710;
 inline constexpr Result kErrorLaunchFailed = 719;
 inline constexpr Result kErrorCaptureImplicit = 906;
 

@@ -31,6 +31,11 @@ void check_cuda(cuda::Result result, std::string_view call) {
   if (result == cuda::kSuccess) [[likely]]
     return;
   Watchdog::get().raise_if_hung();
+  if (result == cuda::kErrorAssert) {
+    throw DeviceAssertionError(
+        "an assertion failed on the GPU: where, and with which values, stands on standard output. "
+        "This process's GPU context is lost: only a new process can go on");
+  }
   throw BackendError(cuda_error_text(result, call));
 }
 

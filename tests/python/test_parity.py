@@ -45,6 +45,7 @@ SPELLINGS = {
     "not": ("~a", "unary"),
     "select": ("tw.where", "where"),
     "atomic": ("tw.atomic_add", "atomic"),
+    "assert": ("tw.assert_", "assert_"),
     "sum": ("tw.sum", "reduce"),
     "max": ("tw.max", "reduce"),
     "min": ("tw.min", "reduce"),

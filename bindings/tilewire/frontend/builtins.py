@@ -8,9 +8,11 @@ from typing import Any
 from tilewire._tilewire import Value, op_table
 from tilewire.frontend import builtins_atomics as builtins_atomics
 from tilewire.frontend import builtins_control as builtins_control
+from tilewire.frontend import builtins_inline as builtins_inline
 from tilewire.frontend import builtins_matmul as builtins_matmul
 from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_numbers as builtins_numbers
+from tilewire.frontend import builtins_reports as builtins_reports
 from tilewire.frontend import builtins_tiles as builtins_tiles
 from tilewire.frontend.registry import BUILTINS, Builtin, Call
 from tilewire.frontend.values import is_number

@@ -34,7 +34,10 @@ class Statements(Loops, Expressions):
     def run_assert(self, node: ast.Assert) -> None:
         test = self.evaluate(node.test)
         if not is_static(test):
-            self.fail(node, "assert can test only what is known at compile time: remove it")
+            self.fail(
+                node,
+                "assert can test only what is known at compile time: use tw.assert_(condition, message)",
+            )
         if not test:
             text = self.evaluate(node.msg) if node.msg is not None else ast.unparse(node.test)
             self.fail(node, f"assertion failed: {text}")

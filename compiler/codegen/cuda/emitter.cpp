@@ -241,6 +241,13 @@ std::string CudaEmitter::shared(const Statement& statement) const {
 
 void CudaEmitter::include(std::string_view header) { includes_.emplace(header); }
 
+std::string CudaEmitter::device_function(std::string_view hint,
+                                         const std::function<std::string(std::string_view)>& text) {
+  std::string name = names_.make(hint);
+  device_functions_.push_back(text(name));
+  return name;
+}
+
 void CudaEmitter::begin(const Statement& statement) { current_ = &statement; }
 
 void CudaEmitter::tell() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,7 +58,13 @@ class CudaEmitter {
   std::string size(std::int64_t number) const;           ///< by name where the user named it
   std::string shared(const Statement& statement) const;  ///< where its shared memory begins
   void include(std::string_view header);                 ///< a device header
+  /// Puts a function, or a struct, in front of the kernel; `text` gets its unique name, which is
+  /// returned. A line kLineMark in it goes back from the user's line numbers to the text's own.
+  std::string device_function(std::string_view hint,
+                              const std::function<std::string(std::string_view)>& text);
+  static constexpr std::string_view kLineMark = "#line own";
   int num_threads() const { return program_.num_threads; }
+  const std::string& kernel() const { return program_.name; }  ///< the user's name
 
  private:
   friend class KernelWriter;  // the structure around the ops
@@ -97,6 +104,7 @@ class CudaEmitter {
   std::map<std::pair<const Value*, int>, std::string> strides_;
   std::map<std::int64_t, std::string> named_sizes_;
   std::set<std::string, std::less<>> includes_;
+  std::vector<std::string> device_functions_;
   using Place = std::pair<std::string, int>;  ///< file name and line
   std::set<Place> told_places_;
   const Statement* current_ = nullptr;

@@ -51,6 +51,21 @@ std::string shape_text(const Parameter& parameter) {
   return fmt::format("{}[{}]", name_of(parameter.dtype), fmt::join(extents, ", "));
 }
 
+/// Ends the stretches that count lines of the user's file: what follows is `file`'s own line again.
+std::string with_own_lines(const std::string& text, const std::string& file) {
+  std::string result;
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view own = std::string_view(text).substr(begin, end - begin);
+    result += own == CudaEmitter::kLineMark ? fmt::format("#line {} \"{}\"", line + 1, file)
+                                            : std::string(own);
+    result += '\n';
+    begin = end + 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 KernelWriter::KernelWriter(const Program& lowered, const Artifact& description)
@@ -67,7 +82,7 @@ std::string KernelWriter::write() {
   write_preamble();
   write_region(program_.body);
   emitter_.writer_.close();
-  return top() + body_with_stories();
+  return with_own_lines(top() + body_with_stories(), program_.name + ".cu");
 }
 
 /// The user's integer constants, where each stands for a number of its own.
@@ -239,7 +254,9 @@ std::string KernelWriter::top() {
     writer.line(fmt::format("using {} = {};", name, meaning));
   }
   writer.blank();
-  return writer.text();
+  std::string text = writer.text();
+  for (const std::string& function : emitter_.device_functions_) text += function + '\n';
+  return text;
 }
 
 void KernelWriter::write_description(Writer& writer) {

@@ -192,6 +192,7 @@ class Planner {
     }
     switch (effect_of(statement)) {
       case Effect::kPure:
+      case Effect::kReports:
         return;
       case Effect::kReads: {
         const Mapping mapping = mapping_of(statement);

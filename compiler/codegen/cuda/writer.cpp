@@ -14,13 +14,30 @@ constexpr std::size_t kColumns = 100;
 constexpr int kIndent = 2;
 constexpr int kContinuation = 4;
 
+/// Which characters belong to string literals.
+std::vector<bool> in_quotes(std::string_view text) {
+  std::vector<bool> quoted(text.size());
+  bool is_inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    quoted[i] = is_inside || text[i] == '"';
+    if (is_inside && text[i] == '\\') {
+      if (++i < text.size()) quoted[i] = true;
+    } else if (text[i] == '"') {
+      is_inside = !is_inside;
+    }
+  }
+  return quoted;
+}
+
 /// Positions behind the commas inside `level` brackets; template arguments stay together.
 std::vector<std::size_t> commas_at(int level, std::string_view text) {
   std::vector<std::size_t> ends;
   int depth = 0;
   int angles = 0;  // between `<` and `>` of template arguments
+  const std::vector<bool> quoted = in_quotes(text);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (quoted[i]) continue;
     if (c == '<' && i > 0 && text[i - 1] != ' ') ++angles;
     if (c == '>' && angles > 0) --angles;
     if (c == '(' || c == '{') ++depth;
@@ -55,7 +72,8 @@ std::vector<std::string_view> cut(std::string_view text, std::vector<std::size_t
 std::vector<std::string_view> broken(std::string_view text, std::size_t room,
                                      std::size_t room_behind) {
   std::vector<std::size_t> assignment;
-  if (const std::size_t equals = text.find(" = "); equals != std::string_view::npos) {
+  const std::size_t equals = text.find(" = ");
+  if (equals != std::string_view::npos && equals < text.find('"')) {
     assignment.push_back(equals + 2);
   }
   std::vector<std::size_t> commas = commas_at(1, text);
