@@ -30,12 +30,15 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def function(name: str, x: Bounded) -> Bounded:
-    """A function of floats; near the zero of a logarithm its error is absolute."""
+    """A function of floats, to a few units in the last place of f32, then rounded; near the zero of
+    a logarithm its error is absolute."""
     x = cast(x, tw.f32) if x.dtype in FP8 or x.dtype not in EPSILON else x
-    made = monotone(x, FUNCTIONS[name], x.dtype, FUNCTION_ULPS)
+    ulps = FUNCTION_ULPS if x.dtype in (tw.f32, tw.f64) else 2
+    made = monotone(x, FUNCTIONS[name], x.dtype, ulps)
     if name in ("sin", "cos"):  # not monotone, and no steeper than 1
-        made = finish(made.value, x.error, x.dtype, FUNCTION_ULPS)
-    return Bounded(made.dtype, made.value, made.error + FUNCTION_ULPS * EPSILON[x.dtype])
+        made = finish(made.value, x.error, x.dtype, ulps)
+    more = ulps * EPSILON[x.dtype] if name in ("log", "log2", "sin", "cos") else 0
+    return Bounded(made.dtype, made.value, made.error + more)
 
 
 ROUNDINGS = {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}

@@ -19,7 +19,7 @@ FLOATS = (tw.f16, tw.bf16, tw.f32, tw.f64)
 TINY = {tw.f64: 2.0**-1022, tw.f32: 2.0**-126, tw.bf16: 2.0**-126, tw.f16: 2.0**-14}
 TINY.update({tw.e4m3: 2.0**-9, tw.e5m2: 2.0**-16})
 LARGEST = {each: float(ml_dtypes.finfo(to_numpy_dtype(each)).max) for each in (*FLOATS, *FP8)}
-FUNCTION_ULPS = 16
+FUNCTION_ULPS = 8
 UNKNOWN = np.inf
 
 

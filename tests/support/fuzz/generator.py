@@ -116,7 +116,8 @@ class Generator(Control):
         return Assign(name, node)
 
     def load(self) -> Statement:
-        return self.assign(self.name("v"), self.views.load())
+        gathered = self.views.load_rows() if self.random.random() < 0.15 else None
+        return self.assign(self.name("v"), gathered or self.views.load())
 
     def change(self) -> Statement:
         """A new value for a variable that is there already, of the same type."""

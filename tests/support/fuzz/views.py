@@ -149,3 +149,29 @@ class Views:
             return made.map(lambda array: array.reshape(place.shape))
 
         return Node(text, dtype, place.shape, run)
+
+    def load_rows(self) -> Node | None:
+        """A gather: a tile of integers as the first index, any of them outside."""
+        fitting = [e for e in self.views if e.array.values.ndim in (1, 2) and not e.ranges]
+        if not fitting:
+            return None
+        view, rows = self.random.choice(fitting), self.random.choice(self.make.extents)
+        index = self.make.tile((rows,), "integer", 1)
+        columns = [self.random.choice(self.make.extents)] * (view.array.values.ndim - 1)
+        items = ", ".join([index.text, *(f"tw.ds(0, {each})" for each in columns)])
+
+        def run(environment: Environment) -> Bounded:
+            memory, numbers = environment[view.parameter], index.run(environment)
+            extent = memory.elements.shape[0]
+            inside = (numbers.value >= 0) & (numbers.value < extent)
+            place = np.where(inside, numbers.value, 0).astype(np.int64)
+            positions, mask = [place], inside
+            if columns:
+                column = np.arange(columns[0])
+                positions.append(column)
+                mask = inside[:, None] & (column < memory.elements.shape[1])
+            tile = memory.gather(positions, mask, exact(np.asarray(0), view.dtype))
+            unknown = numbers.error.reshape([-1] + [1] * len(columns))
+            return Bounded(view.dtype, tile.value, tile.error + unknown)
+
+        return Node(f"tw.load({view.text}[{items}])", view.dtype, (rows, *columns), run)
