@@ -121,8 +121,16 @@ class Specialiser {
     Value* lower = loop.operands[0];
     Value* step = loop.operands[2];
     Value* room = insert.op("sub", {lower, loop.operands[1]});
+    std::int64_t down = 0;
     loop.operands[0] = insert.constant(0);
-    loop.operands[1] = insert.op("neg", {insert.op("floordiv", {room, step})});
+    if (!is_integer_constant(step, down) || down >= 0 || down == INT64_MIN) {
+      loop.operands[1] = insert.op("neg", {insert.op("floordiv", {room, step})});
+    } else if (down == -1) {
+      loop.operands[1] = room;
+    } else {
+      room = insert.op("add", {room, insert.constant(-down - 1)});
+      loop.operands[1] = insert.op("floordiv", {room, insert.constant(-down)});
+    }
     loop.operands[2] = insert.constant(1);
     number_by(loop, [&](Inserter& inside, Value* i) {
       return inside.op("add", {lower, inside.op("mul", {i, step})});

@@ -18,14 +18,19 @@ bool uses(const Statement& statement, const Value* value) {
   });
 }
 
-/// Whether nothing else of the region uses the value.
-bool is_used_only_in(const Region& region, const Value* value, const Statement& only) {
+}  // namespace
+
+/// Whether nothing of the region reads the value but the branch, and what its condition alone
+/// needs.
+bool KernelWriter::is_read_only_by(const Region& region, const Value* value,
+                                   const Statement& branch) const {
   return std::ranges::none_of(region.statements, [&](const auto& statement) {
-    return statement.get() != &only && uses(*statement, value);
+    if (statement.get() == &branch || !uses(*statement, value)) return false;
+    if (statement->kind != StatementKind::kOp || statement->results.size() != 1) return true;
+    const auto use = emitter_.uses_.find(statement->result());
+    return use == emitter_.uses_.end() || use->second.count != 1 || use->second.user != &branch;
   });
 }
-
-}  // namespace
 
 /// Where a branch's result is all that a variable takes next, the branch assigns the variable.
 void KernelWriter::share_variables(const Region& region,
@@ -37,7 +42,7 @@ void KernelWriter::share_variables(const Region& region,
     if (branch == nullptr || branch->kind != StatementKind::kIf) continue;
     if (emitter_.regions_.at(branch) != &region || emitter_.uses_.at(next).count != 1) continue;
     const Value* held = variables.at(i).held;
-    if (held == nullptr || is_used_only_in(region, held, *branch)) shared_[next] = variables[i];
+    if (held == nullptr || is_read_only_by(region, held, *branch)) shared_[next] = variables[i];
   }
 }
 

@@ -36,6 +36,7 @@ class KernelWriter {
   std::vector<CarriedVariable> write_carried(const Statement& loop);
   /// A region whose last statement hands its operands to `variables`.
   void write_body(const Region& region, const std::vector<CarriedVariable>& variables);
+  bool is_read_only_by(const Region& region, const Value* value, const Statement& branch) const;
   void share_variables(const Region& region, const std::vector<CarriedVariable>& variables);
   void write_if(const Statement& branch);
   /// The last statement of a region: hands its operands to `variables`, where it is reached.

@@ -6,9 +6,7 @@
 //   x        tensor f32[T, H]
 //   y        tensor f32[2]
 
-#include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
-#include "tilewire/math.cuh"
 
 namespace tw = tilewire::device;
 
@@ -19,31 +17,25 @@ function_of_a_bundle_kernel(float* x, float* y, int64_t T, int64_t H) {
   // 2. function_of_a_bundle.py:3: for
   const int64_t offset = T - 1;
 
-  // 3. function_of_a_bundle.py:4: lt, ge, and, load x
+  // 3. function_of_a_bundle.py:4: lt, load x
   const bool lt = 0 < H;
 
   // 2. function_of_a_bundle.py:3: for
   float running = tw::float_of_bits(0xff800000);
   int64_t running_2 = int64_t{-1};
-  for (int64_t i = 0; i < tw::neg(tw::floordiv(offset - -1, int64_t{-1})); ++i) {
+  for (int64_t i = 0; i < offset - -1; ++i) {
     const int64_t row = offset + i * -1;
 
-    // 3. function_of_a_bundle.py:4: lt, ge, and, load x
-    const float value = (row >= 0 && lt) ? *(x + row * H) : float{};
+    // 3. function_of_a_bundle.py:4: lt, load x
+    const float value = lt ? *(x + row * H) : float{};
     const int64_t row_2 = offset - row;
 
     // 1. control.py:99: le, if
-    float result;
-    if (value <= running) {
-      result = running;
-    } else {
-      // 3. function_of_a_bundle.py:4: lt, ge, and, load x
-      result = value;
+    if (!(value <= running)) {
+      // 3. function_of_a_bundle.py:4: lt, load x
+      running = value;
       running_2 = row_2;
     }
-
-    // 1. control.py:99: le, if
-    running = result;
   }
 
   // 4. function_of_a_bundle.py:6: store y, cast
