@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/number_range.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
 namespace {
-
-/// Whether an integer literal is a value of an integer dtype.
-bool fits_integer(std::int64_t value, DType dtype) {
-  const int bits = 8 * num_bytes(dtype);
-  if (!is_signed(dtype)) return value >= 0 && (bits == 64 || value < (std::int64_t{1} << bits));
-  if (bits == 64) return true;
-  const std::int64_t limit = std::int64_t{1} << (bits - 1);
-  return value >= -limit && value < limit;
-}
 
 std::string literal_to_string(const Operand& literal) {
   if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
@@ -131,7 +123,14 @@ Value* Builder::constant(Operand literal, DType dtype) {
   if (std::holds_alternative<Value*>(literal)) fail("constant() takes a number, not a value");
   Attribute value;
   if (is_float(dtype)) {
-    value = to_double(literal);
+    const double number = to_double(literal);
+    const double in_f32 = static_cast<double>(static_cast<float>(number));
+    const double kept = dtype == DType::kF64 ? number : in_f32;  // what f32 rounds down to fits it
+    if (std::isfinite(number) && !(std::fabs(kept) <= largest_number(dtype))) {
+      fail(fmt::format("{} doesn't fit {}, whose largest number is {}: cast to a wider dtype first",
+                       literal_to_string(literal), name_of(dtype), largest_number(dtype)));
+    }
+    value = number;
   } else if (dtype == DType::kBool) {
     value = to_double(literal) != 0.0;
   } else {
@@ -143,8 +142,10 @@ Value* Builder::constant(Operand literal, DType dtype) {
     if (!is_whole && !std::holds_alternative<std::int64_t>(literal)) {
       fail(fmt::format("{} is not a value of {}", literal_to_string(literal), name_of(dtype)));
     }
-    if (!fits_integer(integer, dtype)) {
-      fail(fmt::format("{} doesn't fit {}", literal_to_string(literal), name_of(dtype)));
+    if (!holds(dtype, integer)) {
+      const IntegerRange range = range_of(dtype);
+      fail(fmt::format("{} doesn't fit {}, which holds {} to {}: cast to a wider dtype first",
+                       literal_to_string(literal), name_of(dtype), range.least, range.largest));
     }
     value = integer;
   }

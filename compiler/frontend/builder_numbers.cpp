@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 
 #include "compiler/frontend/builder.h"
+#include "compiler/ir/number_range.h"
 #include "compiler/ops/op.h"
 
 namespace tilewire {
@@ -26,21 +26,23 @@ std::string_view whole_number_op(std::string_view rounding) {
 Value* Builder::arange(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
   if (step == 0) fail("arange: the step is 0");
   const auto distance = static_cast<__int128>(stop) - start;
-  const __int128 last = (distance + step + (step > 0 ? -1 : 1)) / step;  // how many there are
-  if (step == 1 || distance == 0 || (distance > 0) != (step > 0) ||
-      last > std::numeric_limits<std::int32_t>::max()) {
+  const __int128 count = (distance + step + (step > 0 ? -1 : 1)) / step;
+  const bool is_empty = distance == 0 || (distance > 0) != (step > 0);
+  if (is_empty || count > range_of(DType::kI32).largest) {  // refused there
+    return emit("arange", {}, {{"start", start}, {"stop", is_empty ? start : stop}})->result();
+  }
+  const auto last = static_cast<std::int64_t>(start + (count - 1) * step);
+  if (is_integer(dtype) && !(holds(dtype, start) && holds(dtype, last))) {
+    fail(fmt::format("arange: {} to {} doesn't fit {}", start, last, name_of(dtype)));
+  }
+  const bool is_narrow = holds(DType::kI32, start) && holds(DType::kI32, last);
+  if (step == 1 && is_narrow) {
     return cast(emit("arange", {}, {{"start", start}, {"stop", stop}})->result(), dtype);
   }
-  Value* number =
-      emit("arange", {}, {{"start", std::int64_t{0}}, {"stop", static_cast<std::int64_t>(last)}})
-          ->result();
-  const bool is_narrow = dtype != DType::kI64 && dtype != DType::kU64 && dtype != DType::kF64;
-  const DType wide = is_narrow && start == static_cast<std::int32_t>(start) &&
-                             stop == static_cast<std::int32_t>(stop)
-                         ? DType::kI32
-                         : DType::kI64;
-  number = binary("mul", cast(number, wide), step);
-  return cast(binary("add", number, start), dtype);
+  const auto size = static_cast<std::int64_t>(count);
+  Value* number = emit("arange", {}, {{"start", std::int64_t{0}}, {"stop", size}})->result();
+  number = cast(number, is_narrow ? DType::kI32 : DType::kI64);
+  return cast(binary("add", binary("mul", number, step), start), dtype);
 }
 
 Value* Builder::cast(Operand operand, DType dtype, std::string_view rounding,

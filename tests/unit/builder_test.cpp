@@ -41,7 +41,7 @@ TEST_CASE("literals take the dtype of what they meet") {
   CHECK(b.binary("div", count, std::int64_t{2})->type.dtype == DType::kF32);
   CHECK(b.binary("lt", count, std::int64_t{2})->type == Type::tile(DType::kBool, {4}));
   CHECK(message_of([&] { b.binary("add", b.zeros({4}, DType::kI8), std::int64_t{300}); }) ==
-        "300 doesn't fit i8");
+        "300 doesn't fit i8, which holds -128 to 127: cast to a wider dtype first");
 }
 
 TEST_CASE("tiles broadcast from the right, scalars everywhere") {

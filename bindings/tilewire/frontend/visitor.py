@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tilewire._tilewire import Builder, Target, Value
+from tilewire._tilewire import Builder, DType, Target, Value
 from tilewire.errors import UserError
 from tilewire.frontend.origins import Origins
 from tilewire.frontend.source import Source
@@ -82,11 +82,18 @@ class Visitor:
         place = (self.source.file, self.source.line(node), self.source.column(node))
         self.builder.set_location(*place)
         function = getattr(self.builder, method)
+        args = tuple(self.wide_literal(each) for each in args)
         if method in _NAMED_OPS:
             function, args = functools.partial(function, args[0]), args[1:]
         result = self.checked(node, function, *args)
         self.origins.note(result, self.source, node)
         return result
+
+    def wide_literal(self, value: Any) -> Any:
+        """An integer that only u64 holds is a value of u64; anything else is itself."""
+        if not isinstance(value, int) or not 2**63 <= value < 2**64:
+            return value
+        return self.builder.bitcast(self.builder.constant(value - 2**64, DType.i64), DType.u64)
 
     def checked(self, node: ast.AST, function: Callable[..., Any], *args: Any) -> Any:
         """Calls into C++ for `node`; what it refuses is the user's error at `node`."""

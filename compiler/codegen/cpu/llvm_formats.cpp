@@ -53,12 +53,13 @@ struct Bits {
   llvm::Value* sign(llvm::Value* bits) const { return builder.CreateAnd(bits, 0x80000000U); }
 };
 
-/// Adds half of the last place that stays, less one where that place is even, and cuts.
+/// Adds half of the last place that stays, or a little less where that place is even, and cuts.
 llvm::Value* round_bits(llvm::IRBuilder<>& builder, llvm::Value* bits, int dropped) {
-  const std::uint32_t half = (1U << static_cast<unsigned>(dropped - 1)) - 1;
-  llvm::Value* last = builder.CreateAnd(builder.CreateLShr(bits, dropped), 1);
-  bits = builder.CreateAdd(builder.CreateAdd(bits, builder.getInt32(half)), last);
-  return builder.CreateAnd(bits, ~((1U << static_cast<unsigned>(dropped)) - 1));
+  const std::uint32_t unit = 1U << static_cast<unsigned>(dropped);
+  llvm::Value* is_odd = builder.CreateICmpNE(builder.CreateAnd(bits, unit), builder.getInt32(0));
+  llvm::Value* half =
+      builder.CreateSelect(is_odd, builder.getInt32(unit / 2), builder.getInt32(unit / 2 - 1));
+  return builder.CreateAnd(builder.CreateAdd(bits, half), ~(unit - 1));
 }
 
 llvm::Value* round_to_bf16(llvm::IRBuilder<>& builder, llvm::Value* f32) {
