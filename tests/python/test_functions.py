@@ -101,13 +101,20 @@ def first_of(x, wanted, n):
 
 
 @tw.function
+def any_negative(tile):
+    for j in range(2):  # noqa: SIM110
+        if tile[j] < 0:
+            return True
+    return False
+
+
+@tw.function
 def tile_of(x, n):
     i = 0
     while i < n:
         tile = tw.load(x[tw.ds(i, 2)])
-        for j in range(2):
-            if tile[j] < 0:
-                return tile
+        if any_negative(tile):
+            return tile
         i += 2
     return tw.zeros((2,), tw.i64)
 

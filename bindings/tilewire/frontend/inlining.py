@@ -28,9 +28,18 @@ class Inlining(Visitor):
             before = self.placeholder(node, self.returned_kind(node, function, bound))
         return self.walk(node, function, bound, before)
 
-    def walk(self, node: ast.Call, function: Function, bound: dict[str, Any], before: Any) -> Any:
-        """The function's statements; `before`: what it returns until it does."""
-        outside = (self.source, self.scope, self.globals, self.returned)
+    def walk(
+        self,
+        node: ast.Call,
+        function: Function,
+        bound: dict[str, Any],
+        before: Any,
+        seen: list[Any] | None = None,
+    ) -> Any:
+        """The function's statements. `before`: what it returns until it does; `seen` gains what its
+        `return`s give."""
+        outside = (self.source, self.scope, self.globals, self.returned, self.seen_results)
+        self.seen_results = seen
         self.calls.append(function)
         self.source, self.globals, self.returned = function.source, function.globals, False
         self.scope = Scope()
@@ -43,7 +52,7 @@ class Inlining(Visitor):
         except UserError as error:
             raise error.with_note(self.called_from(node, outside[0])) from None
         finally:
-            self.source, self.scope, self.globals, self.returned = outside
+            self.source, self.scope, self.globals, self.returned, self.seen_results = outside
             self.calls.pop()
         if isinstance(result, Poison):
             self.fail(node, result.message)
@@ -52,15 +61,15 @@ class Inlining(Visitor):
     def returned_kind(self, node: ast.Call, function: Function, bound: dict[str, Any]) -> Any:
         """Something of the type that the function returns: a loop that contains a `return` carries
         it. Found by walking the function for a program that is thrown away."""
-        outside = (self.builder, self.seen_results)
+        seen: list[Any] = []
+        builder = self.builder
         self.builder = Builder(function.name, self.source.file, self.target)
-        self.seen_results = seen = []
         try:
-            self.walk(node, function, bound, UNSET)
+            self.walk(node, function, bound, UNSET, seen)
         except UserError:
             pass  # it comes again, from the walk that counts
         finally:
-            self.builder, self.seen_results = outside
+            self.builder = builder
         of_run_time = [each for each in seen if not is_static(each)]
         return next(iter([*of_run_time, *seen]), UNSET)
 

@@ -125,6 +125,33 @@ def in_(x: tw.Tensor["N"]):
     a = N in (1, 2)  # error
 
 
+def test_nonlocal_statement(diagnose):
+    name = 1
+
+    def f(x: tw.Tensor["N"]):
+        nonlocal name  # error
+
+    message, marked = diagnose(f, x="f32[?]")
+    assert message == (
+        "a nonlocal statement can't be used in a kernel: pass values as arguments, store results "
+        "in a tensor"
+    )
+    assert marked == "nonlocal name"
+
+
+@pytest.mark.parametrize("make", [tw.kernel, tw.function])
+def test_async_function(make):
+    async def f(x: tw.Tensor["N"]):
+        pass
+
+    with pytest.raises(tw.UserError) as caught:
+        make(f)
+    name = "kernel" if make is tw.kernel else "function"
+    assert caught.value.message == (
+        f"@tw.{name} takes a plain function (`def`); this is an async def"
+    )
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_construct_is_named(name, diagnose):
     function, construct, under = CASES[name]
