@@ -2,9 +2,9 @@
 
     python tests/benchmarks/single_gpu.py [result.json]
 
-bf16, (8192, 8192) and (4096, 128), everything in CUDA graphs, interleaved A B A B; the figures are
-medians of rounds in microseconds. tilewire's kernels run in several forms, named by rows per program
-instance and grid: `auto` is tw.auto, `each` an instance for every block of rows. `copy` moves as
+bf16, (8192, 8192) and (4096, 128), everything in CUDA graphs, interleaved A B A B; figures are
+medians of rounds in microseconds. tilewire's kernels run in several forms, named by rows per
+program instance and grid: `auto` is tw.auto, `each` an instance for every block of rows. `copy` moves as
 many bytes from device memory to device memory as the kernel reads and writes.
 """
 
@@ -78,8 +78,8 @@ CONTESTS = {
     ),
     "layer_norm": Contest(
         row_kernels.layer_norm,
-        lambda p: lambda x: functional.layer_norm(
-            x, (p.H,), p.gain.to(x.dtype), p.bias.to(x.dtype), EPS
+        lambda p: (
+            lambda x: functional.layer_norm(x, (p.H,), p.gain.to(x.dtype), p.bias.to(x.dtype), EPS)
         ),
         lambda p: (p.x, p.gain, p.bias),
         (EPS,),

@@ -1,5 +1,7 @@
 """`tw.assert_`: the exception on the CPU target, and what a GPU runs."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tilewire as tw
@@ -32,7 +34,7 @@ def test_the_first_element_that_fails_is_named(dtype):
     error = failure(bounded, 1, x, x.copy(), 5.0)
     assert error.message == "assertion failed: too large (program (0, 0, 0), element [1]: 8 <= 5)"
     assert error.file == __file__ and isinstance(error, tw.Error)
-    assert "tw.assert_" in open(__file__).read().splitlines()[error.line - 1]
+    assert "tw.assert_" in Path(__file__).read_text().splitlines()[error.line - 1]
     assert str(error).startswith(f"{__file__}:{error.line}: assertion failed")
 
 

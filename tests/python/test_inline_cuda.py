@@ -1,5 +1,7 @@
 """`tw.inline_cuda`: its reference on the CPU target, its text in the CUDA kernel."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tilewire as tw
@@ -57,7 +59,7 @@ def test_statements(emitted):
 def test_errors_of_the_compiler_name_the_users_line(emitted):
     with pytest.raises(tw.BackendError) as caught:
         emitted(wrong, "sm_90a", "ptx", x="f32[?]")
-    lines = open(__file__).read().splitlines()
+    lines = Path(__file__).read_text().splitlines()
     line = next(i for i, each in enumerate(lines, 1) if each.strip() == '"{0} + no_such_name",')
     assert f'test_inline_cuda.py({line}): error: identifier "no_such_name"' in str(caught.value)
 

@@ -39,7 +39,8 @@ What the [IR](ir.md) holds. *Operands*: how many it takes. *Attributes* in brack
 SIGNS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%",
     "BitAnd": "&", "BitOr": "|", "BitXor": "^", "Eq": "==", "NotEq": "!=", "Lt": "<",
-    "LShift": "<<", "RShift": ">>", "Pow": "**", "LtE": "<=", "Gt": ">", "GtE": ">=", "USub": "-", "UAdd": "+", "Invert": "~", "Not": "not ",
+    "LShift": "<<", "RShift": ">>", "Pow": "**", "LtE": "<=", "Gt": ">", "GtE": ">=", "USub": "-",
+    "UAdd": "+", "Invert": "~", "Not": "not ",
 }  # fmt: skip
 
 

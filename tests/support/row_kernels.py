@@ -1,4 +1,4 @@
-"""Kernels over the rows of one tensor on one GPU: what a user would write, for tests and benchmarks.
+"""Kernels over the rows of one tensor on one GPU, as a user would write them.
 
 A program instance takes blocks of ROWS rows. H is a constant, T is known at run time.
 """

@@ -36,7 +36,8 @@ class Statements(Loops, Expressions):
         if not is_static(test):
             self.fail(
                 node,
-                "assert can test only what is known at compile time: use tw.assert_(condition, message)",
+                "assert can test only what is known at compile time: use "
+                "tw.assert_(condition, message)",
             )
         if not test:
             text = self.evaluate(node.msg) if node.msg is not None else ast.unparse(node.test)
