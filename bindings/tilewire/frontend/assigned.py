@@ -16,6 +16,24 @@ def assigned_names(statements: list[ast.stmt]) -> list[str]:
     return list(names)
 
 
+def only_indices(statements: list[ast.stmt]) -> set[str]:
+    """Names that the block assigns as the targets of `for` loops only."""
+    targets: dict[str, None] = {}
+    others: dict[str, None] = {}
+
+    def visit(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(node, ast.For) and child is node.target:
+                _collect(child, targets)
+            elif isinstance(child, ast.stmt):
+                visit(child)
+            else:
+                _collect(child, others)
+
+    visit(ast.Module(statements, []))
+    return set(targets) - set(others)
+
+
 def _collect(node: ast.AST, names: dict[str, None]) -> None:
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewire._tilewire import DType, Value
-from tilewire.frontend.assigned import assigned_names
+from tilewire.frontend.assigned import assigned_names, only_indices
 from tilewire.frontend.bundles import difference, flatten, is_carriable, leaf_at, unflatten
 from tilewire.frontend.exits import RESULT, SKIP, STOP, LoopBody, loop_body
 from tilewire.frontend.values import LoopRange, Poison, Scope, Unroll, describe, is_static
@@ -109,28 +109,55 @@ class Loops(Visitor):
         self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody
     ) -> None:
         """A `for` over a range that a `break` ends: a `while` that counts."""
-        step = over.step
-        if not is_static(step):
-            self.fail(
-                node,
-                f"`break` in a loop whose step is known only at run time ({describe(step)}): write "
-                f"`while`, or a constant step",
-            )
-        self.scope.names[_INDEX] = self.build(node, "cast", over.lower, DType.i64)
-        compare = "lt" if step > 0 else "gt"
+        if not is_static(over.step):
+            return self._while_counted(node, target, over, body)
+        first = self.build(node, "cast", over.lower, DType.i64)
+        compare = "lt" if over.step > 0 else "gt"
+        self._while_index(node, target, body, (first, compare, over.upper, over.step), lambda i: i)
+
+    def _while_counted(
+        self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody
+    ) -> None:
+        """Over the numbers of the iterations, since the step may lead upwards or downwards."""
+
+        def binary(op: str, a: Any, b: Any) -> Any:
+            return self.build(node, "binary", op, a, b)
+
+        step = self.build(node, "cast", over.step, DType.i64)
+        room = binary("sub", self.build(node, "cast", over.lower, DType.i64), over.upper)
+        count = self.build(node, "unary", "neg", binary("floordiv", room, step))
+        first = self.build(node, "constant", 0, DType.i64)
+        self._while_index(
+            node,
+            target,
+            body,
+            (first, "lt", count, 1),
+            lambda i: binary("add", over.lower, binary("mul", i, step)),
+        )
+
+    def _while_index(
+        self,
+        node: ast.For,
+        target: ast.Name,
+        body: LoopBody,
+        counting: tuple[Value, str, Any, int],
+        index_of: Callable[[Any], Any],
+    ) -> None:
+        """`counting`: from where, compared how, with what, and the step."""
+        first, compare, end, step = counting
+        self.scope.names[_INDEX] = first
 
         def condition() -> Any:
-            return self.build(node, "binary", compare, self.scope.names[_INDEX], over.upper)
+            return self.build(node, "binary", compare, self.scope.names[_INDEX], end)
 
         def start() -> None:
-            self.bind(target.id, self.scope.names[_INDEX])
+            self.bind(target.id, index_of(self.scope.names[_INDEX]))
 
-        def end() -> None:
-            self.scope.names[_INDEX] = self.build(
-                node, "binary", "add", self.scope.names[_INDEX], step
-            )
+        def advance() -> None:
+            index = self.scope.names[_INDEX]
+            self.scope.names[_INDEX] = self.build(node, "binary", "add", index, step)
 
-        self._while(node, body, condition, start, end, (target.id,))
+        self._while(node, body, condition, start, advance, (target.id,))
 
     def _while(
         self,
@@ -183,7 +210,12 @@ class Loops(Visitor):
         assigned = [name for name in assigned_names(body.statements) if name not in inside]
         if _INDEX in before.names and inside:
             assigned.append(_INDEX)
-        names = [name for name in assigned if is_carriable(before.names.get(name, Poison("")))]
+        indices = only_indices(body.statements)
+        names = [
+            name
+            for name in assigned
+            if is_carriable(before.names.get(name, Poison(""))) and name not in indices
+        ]
         return Carried(before, names, [before.names[name] for name in names], [*inside, *assigned])
 
     def _begin_body(self, carried: Carried, leaves: list[Any]) -> None:
@@ -200,6 +232,11 @@ class Loops(Visitor):
                 "variable that has one before the loop, `break`, and return it behind the loop"
             )
         found = carried.before.names[name]
+        if is_carriable(found):
+            return (
+                f"`{name}` is the index of a loop inside this one, which doesn't keep it: give "
+                f"what is read here another name"
+            )
         advice = "give it another name inside"
         if isinstance(found, Value) and found.type.is_view:
             advice = "carry its indices, and slice with them inside"

@@ -79,19 +79,6 @@ def test_else_of_a_while(diagnose):
     )
 
 
-def test_break_out_of_a_run_time_step(diagnose):
-    def f(x: tw.Tensor["N"]):
-        for i in range(0, 10, N):  # error
-            if i > 4:
-                break
-
-    message, _ = diagnose(f, x="f32[?]")
-    assert message == (
-        "`break` in a loop whose step is known only at run time (the scalar i64): write `while`, "
-        "or a constant step"
-    )
-
-
 def test_branches_of_two_shapes(diagnose):
     def f(x: tw.Tensor["N"]):
         if N > 3:  # noqa: SIM108
@@ -152,3 +139,19 @@ def test_conditional_text(diagnose):
     assert diagnose(f, x="f32[?]")[0] == (
         "the value is 'a' or 'b': a run-time condition chooses only between tiles and scalars"
     )
+
+
+def test_index_of_an_inner_loop_read_before_it(diagnose):
+    def f(x: tw.Tensor["N"]):
+        i = 3
+        for _ in range(N):
+            tw.store(x[i], 1)  # error
+            for i in range(N):
+                tw.store(x[i], 2)
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message == (
+        "`i` is the index of a loop inside this one, which doesn't keep it: give what is read here "
+        "another name"
+    )
+    assert under == "i"
