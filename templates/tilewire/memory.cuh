@@ -33,9 +33,12 @@ struct Word<16> {
 template <int kBytes>
 TILEWIRE_DEVICE void copy(void* to, void* from) {
   using W = typename Word<kBytes>::type;
+#if defined(__CUDACC__)
   // Said here, since it gets lost where the copy is taken apart and put together again.
-  *static_cast<W*>(__builtin_assume_aligned(to, kBytes)) =
-      *static_cast<W*>(__builtin_assume_aligned(from, kBytes));
+  to = __builtin_assume_aligned(to, kBytes);
+  from = __builtin_assume_aligned(from, kBytes);
+#endif
+  *static_cast<W*>(to) = *static_cast<W*>(from);
 }
 
 /// Reads `kCount` elements into the registers from `slot` on.
