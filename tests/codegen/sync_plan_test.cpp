@@ -102,4 +102,49 @@ TEST_CASE("what either branch does counts behind them") {
   CHECK(meetings(load("a", "px") + branch + load("b", "shifted")) == 1);
 }
 
+TEST_CASE("iterations that stay apart in memory need no meeting between them") {
+  const auto with_step = [](int step) {
+    const std::string rows = fmt::format(
+        "  %stride = constant() {{dtype = i64, value = {}}}: i64\n"
+        "  for %i = range(%c0, %c9, %c1) {{\n  %row = mul(%i, %stride): i64\n"
+        "  %p = address(%x, %row): pointer<f32>\n  %q = address(%y, %row): pointer<f32>\n",
+        step);
+    return meetings(rows + load("a", "p") + store("q", "a") + "    yield\n  }\n");
+  };
+  CHECK(with_step(512) == 0);
+  CHECK(with_step(513) == 0);
+  CHECK(with_step(511) == 1);
+  CHECK(with_step(-512) == 0);
+}
+
+TEST_CASE("an offset that another loop changes too isn't proven to stay apart") {
+  const std::string loops =
+      "  %stride = constant() {dtype = i64, value = 512}: i64\n"
+      "  for %i = range(%c0, %c9, %c1) {\n  for %j = range(%c0, %c9, %c1) {\n"
+      "  %row = mul(%j, %stride): i64\n  %place = add(%row, %i): i64\n"
+      "  %p = address(%x, %place): pointer<f32>\n";
+  const std::string tails = "    yield\n  }\n    yield\n  }\n";
+  CHECK(meetings(loops + load("a", "p") + store("p", "a") + tails) == 1);
+}
+
+TEST_CASE("parameters of two shapes are two pieces of memory") {
+  const auto meetings_with = [](const std::string& shape) {
+    const Program program = parse_program(
+        "program @p from \"f.py\" world 1 lsa 1 threads 128 {\n  tensor %x: f32[1024]\n"
+        "  tensor %y: f32[" +
+        shape +
+        "]\n  dimension %T\n} body {\n"
+        "  %c0 = constant() {dtype = i64, value = 0}: i64\n"
+        "  %c1 = constant() {dtype = i64, value = 1}: i64\n"
+        "  %p = address(%x, %c0): pointer<f32>\n  %q = address(%y, %c1): pointer<f32>\n" +
+        load("a", "p") + store("q", "a") + "}\n");
+    verify(program);
+    return plan_synchronisation(program).syncs_before.size();
+  };
+  CHECK(meetings_with("1024") == 1);
+  CHECK(meetings_with("T") == 1);
+  CHECK(meetings_with("2048") == 0);
+  CHECK(meetings_with("1024, 1024") == 0);
+}
+
 }  // namespace tilewire

@@ -42,6 +42,12 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   return std::string(statement.op->name);
 }
 
+/// Threads that an SM of the architecture can hold: the large chips' more than the others'.
+int max_threads_of_sm(const Target& target) {
+  const int capability = target.compute_capability;
+  return capability == 80 || capability == 90 || capability / 10 == 10 ? 2048 : 1536;
+}
+
 std::string shape_text(const Parameter& parameter) {
   std::vector<std::string> extents;
   for (const Dimension& dimension : parameter.shape) {
@@ -187,7 +193,7 @@ std::string KernelWriter::body_with_stories() const {
 
 void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
-  const int num_ctas = resident_ctas(program_);
+  const int num_ctas = resident_ctas(program_, max_threads_of_sm(description_.target));
   writer.raw_line(
       fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
   writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));

@@ -14,11 +14,11 @@ constexpr int kRegistersOfSm = 64 * 1024;
 /// Threads per SM that the registers of any kernel must suffice for. Told so, ptxas keeps the loads
 /// of all ranks in flight together; left alone, it saves registers by waiting between them.
 constexpr int kUsualResidentThreads = 512;
-constexpr int kRegistersForAddresses = 10;
+constexpr int kRegistersForAddresses = 12;
 /// Kernels that hold less of a thread's tiles wait for something else than memory.
 constexpr int kLeastTileRegisters = 8;
 /// Fewer make ptxas wait between loads that could be in flight together.
-constexpr int kLeastRegisters = 40;
+constexpr int kLeastRegisters = 32;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -30,27 +30,51 @@ int registers_of(const Type& type, int num_threads) {
   return static_cast<int>(divide_up(slots * num_bytes(type.dtype), 4));
 }
 
+bool has_tile(const std::vector<Value*>& values) {
+  return std::ranges::any_of(values, [](const Value* value) { return value->type.is_tile(); });
+}
+
+/// Whether its tiles, if there are any, are computed element by element: where they aren't kept
+/// over another op on tiles, a thread needs one element at a time.
+bool is_computed(const Statement& statement) {
+  if (statement.kind == StatementKind::kOp && !has_tile(statement.operands) &&
+      !has_tile(statement.results)) {
+    return true;
+  }
+  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kPure &&
+         (statement.op->is_elementwise || statement.is("broadcast") || statement.is("reshape") ||
+          statement.is("full") || statement.is("arange"));
+}
+
 class Pressure {
  public:
-  explicit Pressure(const Program& program) : program_(program), uses_(count_uses(program.body)) {}
+  explicit Pressure(const Program& program) : program_(program) {}
 
   /// With `alive` registers taken by what stands around the region.
   int peak(const Region& region, int alive) {
     const auto order = schedule(region, program_.num_threads);
     std::map<const Value*, std::size_t> last_use;
     for (std::size_t i = 0; i < order.size(); ++i) note_uses(*order[i], i, last_use);
-    std::map<std::size_t, int> dying;  // place → registers that are free behind it
+    std::map<std::size_t, int> dying;  // place → registers that are free from there on
     for (const Value* argument : region.arguments) alive += registers_of(argument);
     int peak = alive;
     for (std::size_t i = 0; i < order.size(); ++i) {
+      // An element-wise result may lie where its last operand did.
+      const int alive_inside = alive;
+      alive -= dying[i];
       for (const Value* result : order[i]->results) {
         const int registers = registers_of(result);
         alive += registers;
-        dying[std::max(i, last_use[result])] += registers;
+        if (const std::size_t last = last_use[result]; last > i) {
+          dying[last] += registers;
+        } else {
+          alive -= registers;
+        }
       }
-      peak = std::max(peak, alive);
-      for (const Region& inner : order[i]->regions) peak = std::max(peak, this->peak(inner, alive));
-      alive -= dying[i];
+      if (!is_computed(*order[i])) peak = std::max(peak, alive);
+      for (const Region& inner : order[i]->regions) {
+        peak = std::max(peak, this->peak(inner, alive_inside));
+      }
     }
     return peak;
   }
@@ -66,17 +90,10 @@ class Pressure {
 
   int registers_of(const Value* value) {
     if (!value->type.is_tile()) return 0;
-    const Statement* definition = value->definition;
-    const bool is_computed = definition != nullptr && definition->kind == StatementKind::kOp &&
-                             definition->op->effect == Effect::kPure &&
-                             (definition->op->is_elementwise || definition->is("broadcast") ||
-                              definition->is("reshape"));
-    if (is_computed && uses_[value] <= 1) return 0;
     return tilewire::registers_of(value->type, program_.num_threads);
   }
 
   const Program& program_;
-  std::map<const Value*, int> uses_;
 };
 
 /// Whether a statement waits for nobody, and all its registers are its tiles'.
@@ -88,10 +105,8 @@ bool is_plain(const Statement& statement) {
   if (statement.op->reduces_axis || statement.is("tile_load") || statement.is("tile_store")) {
     return true;
   }
-  const bool has_tile = std::ranges::any_of(
-      statement.results, [](const Value* result) { return result->type.is_tile(); });
-  return !has_tile || statement.is("full") || statement.is("arange") || statement.is("broadcast") ||
-         statement.is("reshape") || statement.is("relayout");
+  return !has_tile(statement.results) || statement.is("full") || statement.is("arange") ||
+         statement.is("broadcast") || statement.is("reshape") || statement.is("relayout");
 }
 
 /// Whether all of memory is accessed in whole vectors of 16 bytes. Masks and single elements take
@@ -111,7 +126,7 @@ bool are_accesses_plain(const Program& program) {
 
 int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lowered.body, 0); }
 
-int resident_ctas(const Program& lowered) {
+int resident_ctas(const Program& lowered, int max_threads) {
   const int num_threads = std::max(1, lowered.num_threads);
   const int usual = std::max(1, kUsualResidentThreads / num_threads);
   if (!are_accesses_plain(lowered)) return usual;
@@ -120,7 +135,7 @@ int resident_ctas(const Program& lowered) {
   const int registers = tile_registers(lowered);
   if (!are_plain || registers < kLeastTileRegisters) return usual;
   const int needed = std::max(registers + kRegistersForAddresses, kLeastRegisters);
-  return std::max(1, kRegistersOfSm / needed / num_threads);
+  return std::max(1, std::min(kRegistersOfSm / needed, max_threads) / num_threads);
 }
 
 }  // namespace tilewire

@@ -4,15 +4,15 @@
 
 namespace tilewire {
 
-/// 32-bit registers that tiles take of a thread where most of them are alive, as far as that can be
-/// told before the generated text is compiled: element-wise results that are used once are computed
-/// where they are used, and take none.
+/// 32-bit registers that tiles take of a thread where most of them are alive: over loads, stores,
+/// reductions and whatever else isn't computed element by element.
 int tile_registers(const Program& lowered);
 
 /// CTAs that the registers of an SM should suffice for. For a kernel that waits for nobody and
 /// streams through memory in whole vectors: as many as have at least the registers that their tiles
 /// take, so that the loads of more CTAs are in flight. Others, and those with ops whose templates
 /// take registers of their own (`matmul`, sorts, …): 512 threads.
-int resident_ctas(const Program& lowered);
+/// `max_threads`: that an SM can hold.
+int resident_ctas(const Program& lowered, int max_threads);
 
 }  // namespace tilewire

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "compiler/codegen/cuda/sync_plan.h"
 #include "compiler/ops/op.h"
@@ -10,8 +12,13 @@
 namespace tilewire {
 namespace {
 
-/// Registers are dear: no more than this many bytes of tiles per thread come early.
-constexpr std::int64_t kMaxEarlyBytes = 320;
+/// Registers are dear: no more than this many bytes of tiles per thread come early from peers,
+/// whose memory is far.
+constexpr std::int64_t kMaxEarlyBytesOfPeers = 320;
+/// From this rank's own memory: all of them if they are no more than the first number, else the
+/// first ones up to the second. The others' latency hides behind what more CTAs do.
+constexpr std::int64_t kMaxEarlyBytes = 64;
+constexpr std::int64_t kMaxFirstBytes = 32;
 
 bool is_fence(const Statement& statement) {
   return statement.kind != StatementKind::kOp || statement.op->effect == Effect::kWrites ||
@@ -31,21 +38,44 @@ bool collect(const Statement& statement, int num_threads, const std::set<const V
   });
 }
 
+bool is_from_peer(const Statement& load) {
+  const Statement* address = load.operands.empty() ? nullptr : load.operands[0]->definition;
+  return address != nullptr && address->is("address") && address->flag("peer");
+}
+
+/// A load that can move to the front of its stretch.
+struct EarlyLoad {
+  std::set<const Statement*> cone;  ///< it, and what it needs
+  bool is_from_peer = false;
+  std::int64_t num_bytes = 0;  ///< per thread
+};
+
 /// Moves loads to the front of a stretch that holds no fence.
 void bring_loads_forward(std::span<const Statement*> stretch, int num_threads) {
   std::set<const Value*> late;
   for (const Statement* statement : stretch) {
     late.insert(statement->results.begin(), statement->results.end());
   }
-  std::set<const Statement*> early;
-  std::int64_t num_early_bytes = 0;
+  std::vector<EarlyLoad> loads;
+  std::int64_t num_own_bytes = 0;
   for (const Statement* load : stretch) {
-    std::set<const Statement*> cone;
-    if (load->op->effect != Effect::kReads || !collect(*load, num_threads, late, cone)) continue;
+    EarlyLoad early;
+    if (load->op->effect != Effect::kReads || !collect(*load, num_threads, late, early.cone)) {
+      continue;
+    }
     const Type& type = load->result()->type;
-    num_early_bytes += type.num_elements() * num_bytes(type.dtype) / num_threads;
-    if (num_early_bytes > kMaxEarlyBytes) break;
-    early.insert(cone.begin(), cone.end());
+    early.is_from_peer = is_from_peer(*load);
+    early.num_bytes = type.num_elements() * num_bytes(type.dtype) / num_threads;
+    if (!early.is_from_peer) num_own_bytes += early.num_bytes;
+    loads.push_back(std::move(early));
+  }
+  std::set<const Statement*> early;
+  std::int64_t room_for_peers = kMaxEarlyBytesOfPeers;
+  std::int64_t room = num_own_bytes <= kMaxEarlyBytes ? kMaxEarlyBytes : kMaxFirstBytes;
+  for (const EarlyLoad& load : loads) {
+    std::int64_t& left = load.is_from_peer ? room_for_peers : room;
+    left -= load.num_bytes;
+    if (left >= 0) early.insert(load.cone.begin(), load.cone.end());
   }
   std::ranges::stable_partition(
       stretch, [&](const Statement* statement) { return early.contains(statement); });

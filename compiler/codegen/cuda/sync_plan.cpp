@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda/sync_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/bounds.h"
 
 namespace tilewire {
 namespace {
@@ -29,6 +31,7 @@ bool releases(const Statement& statement) {
 
 /// An access, as far as it says which thread touches which element. Equal: the same thread.
 struct Mapping {
+  const Value* base = nullptr;       ///< the parameter; null: unknown
   const Statement* alone = nullptr;  ///< set where no other access maps alike
   const Value* offset = nullptr;
   std::vector<std::int64_t> shape;
@@ -38,12 +41,19 @@ struct Mapping {
   int vector = 0;
   int lanes = 0;
   auto operator<=>(const Mapping&) const = default;
+
+  /// Whether the same thread touches the same element, if both are of the same memory.
+  bool is_like(Mapping other) const {
+    other.base = base;
+    return alone == nullptr && other == *this;
+  }
 };
 
 Mapping mapping_of(const Statement& statement) {
   Mapping mapping;
   const TileAccess access = TileAccess::of(statement);
   const Statement* address = access.pointer->definition;
+  if (address != nullptr && address->is("address")) mapping.base = address->operands.front();
   const Value* tile = access.tile != nullptr ? access.tile : statement.result();
   // A scalar is read by every thread and written by one, as is what several threads hold; a gather
   // reads and writes anywhere.
@@ -82,7 +92,10 @@ struct State {
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program) {
+  explicit Planner(const Program& program) : program_(program), bounds_(program) {
+    for (const Parameter& parameter : program.parameters) {
+      parameters_[parameter.value] = &parameter;
+    }
     place_shared_memory();
     flow(program.body, {});
   }
@@ -153,21 +166,21 @@ class Planner {
         state.join(end);  // a while ends after its condition, a for after its body or at once
       }
       State next = entry;
-      next.join(of_another_iteration(end));
+      next.join(of_another_iteration(loop, end));
       if (next == entry) return;
       entry = next;
     }
   }
 
-  /// The same offset names another place in another iteration.
-  static State of_another_iteration(State state) {
-    const auto set_apart = [](const std::set<Mapping>& mappings) {
+  /// The same offset names another place in another iteration: one that another thread may have
+  /// touched, unless iterations are proven to stay apart.
+  State of_another_iteration(const Statement& loop, State state) {
+    const auto set_apart = [&](const std::set<Mapping>& mappings) {
       std::set<Mapping> result;
       for (Mapping mapping : mappings) {
-        if (mapping.alone == nullptr && mapping.offset->definition != nullptr) {
+        if (mapping.alone == nullptr && !stays_apart(loop, mapping)) {
           mapping.alone = mapping.offset->definition;
-        } else if (mapping.alone == nullptr) {
-          mapping.vector = -1;
+          if (mapping.alone == nullptr) mapping.vector = -1;
         }
         result.insert(mapping);
       }
@@ -176,6 +189,41 @@ class Planner {
     state.reads = set_apart(state.reads);
     state.writes = set_apart(state.writes);
     return state;
+  }
+
+  /// Whether what an access touches in one iteration of the loop, it touches in no other: its
+  /// offset goes with the loop's index in steps of at least what the tile spans.
+  bool stays_apart(const Statement& loop, const Mapping& mapping) {
+    if (loop.kind != StatementKind::kFor) return false;
+    const Value* index = loop.body().arguments.at(0);
+    const Linear offset = bounds_.linear(mapping.offset);
+    const auto found = offset.terms.find(index);
+    if (found == offset.terms.end()) return false;
+    std::int64_t span = 1;
+    for (std::size_t i = 0; i < mapping.shape.size(); ++i) {
+      if (mapping.strides[i] < 0) return false;  // known at run time only
+      span += (mapping.shape[i] - 1) * mapping.strides[i];
+    }
+    const std::set<const Value*> inside = values_inside(loop);
+    return std::abs(found->second) >= span &&
+           std::ranges::all_of(offset.terms, [&](const auto& term) {
+             return term.first == index || !inside.contains(term.first);
+           });
+  }
+
+  static std::set<const Value*> values_inside(const Statement& loop) {
+    std::set<const Value*> inside;
+    const auto add = [&inside](const Region& region) {
+      inside.insert(region.arguments.begin(), region.arguments.end());
+    };
+    for (const Region& region : loop.regions) {
+      add(region);
+      for_each_statement(region, [&](const Statement& statement) {
+        inside.insert(statement.results.begin(), statement.results.end());
+        for (const Region& inner : statement.regions) add(inner);
+      });
+    }
+    return inside;
   }
 
   void meet_before(const Statement& statement, State& state) {
@@ -223,13 +271,26 @@ class Planner {
     }
   }
 
-  static bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) {
+  bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) const {
     return std::ranges::any_of(earlier, [&](const Mapping& other) {
-      return mapping.alone != nullptr || other != mapping;
+      return may_be_one(mapping.base, other.base) && !mapping.is_like(other);
     });
   }
 
+  /// Whether two parameters may be the same memory: no tensor has two shapes.
+  bool may_be_one(const Value* a, const Value* b) const {
+    const auto of_a = parameters_.find(a);
+    const auto of_b = parameters_.find(b);
+    if (a == b || of_a == parameters_.end() || of_b == parameters_.end()) return true;
+    return std::ranges::equal(of_a->second->shape, of_b->second->shape,
+                              [](const Dimension& x, const Dimension& y) {
+                                return x.size == y.size || x.size == kDynamic || y.size == kDynamic;
+                              });
+  }
+
   const Program& program_;
+  Bounds bounds_;
+  std::map<const Value*, const Parameter*> parameters_;
   std::map<const Statement*, int> place_;  ///< 0 and 1: small, in turn; 2: large
 };
 

@@ -34,7 +34,6 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. allreduce_rmsnorm.py:9: load x, cast, add
     const int64_t offset = row * H;
-    __syncthreads();
     const TileBF16_8192 x_tile =
         tw::load<TileBF16_8192, 8>(static_cast<tw::bf16*>(x.local) + offset);
 
@@ -45,6 +44,7 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
     const TileF32_8192 acc = tw::add(0.0f, tw::cast<float>(x_tile));
 
     // 3. allreduce_rmsnorm.py:10: mul, sum, div, add, rsqrt
+    __syncthreads();
     const float sum = tw::reduce<tw::Sum, float>(tw::mul(acc, acc), shared);
     const float scale = tw::rsqrt(sum / 8192.0f + eps);
 

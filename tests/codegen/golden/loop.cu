@@ -18,7 +18,7 @@ constexpr int kThreads = 128;
 
 using TileF32_512 = tw::Tile<float, tw::Blocked<512, 4, kThreads>>;
 
-extern "C" __global__ void __launch_bounds__(kThreads, 12)
+extern "C" __global__ void __launch_bounds__(kThreads, 16)
 loop_kernel(float* x, float* y, float* total_of, int64_t K) {
   __shared__ alignas(16) char shared[16];
 
@@ -46,6 +46,5 @@ loop_kernel(float* x, float* y, float* total_of, int64_t K) {
   tw::store<4>(y, acc);
 
   // 6. loop.py:11: store total_of
-  __syncthreads();
   if (threadIdx.x == 0) *total_of = total;
 }

@@ -42,7 +42,6 @@ any_and_all_kernel(bool* x, bool* y, bool* z, bool* whole) {
 
   // 4. any_and_all.py:8: any, store z
   const TileBOOL_4_per_row any_2 = tw::reduce_rows<tw::Any, TileBOOL_4_per_row>(tile, nullptr);
-  __syncthreads();
   tw::store<1>(tw::access(z, tw::dim<4>(2)), any_2);
 
   // 5. any_and_all.py:9: all, store z

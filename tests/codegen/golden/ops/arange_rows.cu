@@ -27,7 +27,6 @@ arange_rows_kernel(int32_t* y, int64_t T) {
   // 1. arange_rows.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. arange_rows.py:3: arange, cast, add, store y
-    __syncthreads();
     tw::store<4>(y + row * H, tw::cast<int32_t>(tw::add(cast, row * 1000)));
   }
 }

@@ -25,7 +25,6 @@ atomic_over_rows_kernel(float* x, float* total, float* low, float* high, int64_t
   // 1. atomic_over_rows.py:5: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. atomic_over_rows.py:6: load x
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + row * H);
 
     // 3. atomic_over_rows.py:7: atomic add total

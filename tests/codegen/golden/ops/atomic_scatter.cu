@@ -29,7 +29,6 @@ atomic_scatter_kernel(int32_t* x, float* bins, int64_t T, int64_t B) {
   // 1. atomic_scatter.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. atomic_scatter.py:3: load x, cast, ge, lt, and, select, full, atomic add bins
-    __syncthreads();
     const TileI32_64 x_tile = tw::load<TileI32_64, 1>(x + row * H);
     const TileI64_64 cast = tw::cast<int64_t>(x_tile);
     const TileI64_64 offsets = tw::select(tw::bit_and(tw::ge(cast, int64_t{0}), tw::lt(cast, B)),

@@ -26,7 +26,6 @@ bitcast_rows_kernel(uint8_t* x, tw::e4m3* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_e4m3.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileU8_64 x_tile = tw::load<TileU8_64, 16>(x + offset);
     tw::store<16>(y + offset, tw::bitcast<tw::e4m3>(x_tile));
   }

@@ -26,7 +26,6 @@ bitcast_rows_kernel(int8_t* x, tw::e5m2* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_e5m2.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileI8_64 x_tile = tw::load<TileI8_64, 16>(x + offset);
     tw::store<16>(y + offset, tw::bitcast<tw::e5m2>(x_tile));
   }

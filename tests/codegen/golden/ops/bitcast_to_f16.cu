@@ -25,7 +25,6 @@ bitcast_rows_kernel(int16_t* x, tw::f16* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_f16.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileI16_64 x_tile = tw::load<TileI16_64, 8>(x + offset);
     tw::store<8>(y + offset, tw::bitcast<tw::f16>(x_tile));
   }

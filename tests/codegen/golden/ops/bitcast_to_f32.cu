@@ -25,7 +25,6 @@ bitcast_rows_kernel(uint32_t* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_f32.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileU32_64 x_tile = tw::load<TileU32_64, 4>(x + offset);
     tw::store<4>(y + offset, tw::bitcast<float>(x_tile));
   }

@@ -25,7 +25,6 @@ bitcast_rows_kernel(uint64_t* x, double* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_f64.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileU64_64 x_tile = tw::load<TileU64_64, 2>(x + offset);
     tw::store<2>(y + offset, tw::bitcast<double>(x_tile));
   }

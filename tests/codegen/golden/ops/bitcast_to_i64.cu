@@ -25,7 +25,6 @@ bitcast_rows_kernel(double* x, int64_t* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. bitcast_to_i64.py:3: load x, bitcast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF64_64 x_tile = tw::load<TileF64_64, 2>(x + offset);
     tw::store<2>(y + offset, tw::bitcast<int64_t>(x_tile));
   }

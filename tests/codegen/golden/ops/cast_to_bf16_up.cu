@@ -27,7 +27,6 @@ cast_rows_in_a_direction_kernel(float* x, tw::bf16* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. cast_to_bf16_up.py:11: load x, cast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
     tw::store<8>(y + offset, tw::cast<tw::bf16, tw::Rounding::kUp, false>(x_tile));
   }

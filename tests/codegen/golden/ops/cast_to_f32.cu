@@ -25,7 +25,6 @@ cast_rows_kernel(tw::bf16* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. cast_to_f32.py:3: load x, cast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
     tw::store<4>(y + offset, tw::cast<float>(x_tile));
   }

@@ -27,7 +27,6 @@ cast_rows_in_a_direction_kernel(tw::bf16* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. cast_to_f32_toward_zero.py:11: load x, cast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
     tw::store<4>(y + offset, tw::cast<float, tw::Rounding::kTowardZero, false>(x_tile));
   }

@@ -25,7 +25,6 @@ cast_rows_kernel(float* x, int8_t* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. cast_to_i8.py:3: load x, cast, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
     tw::store<16>(y + offset, tw::cast<int8_t>(x_tile));
   }

@@ -23,7 +23,6 @@ copy_rows_kernel(float* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. copy_rows.py:3: load x, store y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
     tw::store<4>(y + offset, x_tile);
   }

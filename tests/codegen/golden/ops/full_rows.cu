@@ -21,7 +21,6 @@ full_rows_kernel(float* y, int64_t T) {
   // 1. full_rows.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. full_rows.py:3: full, store y
-    __syncthreads();
     tw::store<4>(y + row * H, tw::full<TileF32_64>(3.0f));
   }
 }

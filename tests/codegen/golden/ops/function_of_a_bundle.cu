@@ -39,7 +39,6 @@ function_of_a_bundle_kernel(float* x, float* y, int64_t T, int64_t H) {
   }
 
   // 4. function_of_a_bundle.py:6: store y, cast
-  __syncthreads();
   if (threadIdx.x == 0) *y = running;
   __syncthreads();
   if (threadIdx.x == 0) *(y + 1) = tw::cast<float>(running_2);

@@ -25,7 +25,6 @@ indices_along_the_only_axis_kernel(float* x, int32_t* y, int64_t T) {
   // 1. indices_along_the_only_axis.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. indices_along_the_only_axis.py:3: load x
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + row * H);
 
     // 3. indices_along_the_only_axis.py:4: argmax, store y

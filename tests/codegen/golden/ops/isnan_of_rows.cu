@@ -24,7 +24,6 @@ isnan_of_rows_kernel(float* x, bool* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. isnan_of_rows.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 a = tw::load<TileF32_64, 4>(x + offset);
 
     // 3. isnan_of_rows.py:4: ne, store y

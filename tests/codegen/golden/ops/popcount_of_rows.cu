@@ -24,7 +24,6 @@ popcount_of_rows_kernel(int8_t* x, int8_t* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. popcount_of_rows.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileI8_64 a = tw::load<TileI8_64, 16>(x + offset);
 
     // 3. popcount_of_rows.py:4: popcount, store y

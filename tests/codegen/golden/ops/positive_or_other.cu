@@ -25,7 +25,6 @@ positive_or_other_kernel(float* x, float* y, float* z, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. positive_or_other.py:5: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 a = tw::load<TileF32_64, 4>(x + offset);
 
     // 3. positive_or_other.py:6: gt, load y, select, store z

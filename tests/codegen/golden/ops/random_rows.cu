@@ -31,7 +31,6 @@ random_rows_kernel(uint64_t* counters, uint32_t* words, float* floats, int64_t T
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. random_rows.py:9: load counters
     const int64_t offset_2 = row * H;
-    __syncthreads();
     const TileU64_64 counter = tw::load<TileU64_64, 2>(counters + offset_2);
 
     // 3. random_rows.py:10: philox
@@ -41,6 +40,7 @@ random_rows_kernel(uint64_t* counters, uint32_t* words, float* floats, int64_t T
     const TileU32_64 philox_4 = tw::philox<3>(uint64_t{60129542149u}, counter, uint64_t{3u});
 
     // 4. random_rows.py:12: store words
+    __syncthreads();
     tw::store<4>(words + offset_2, philox);
     __syncthreads();
     tw::store<4>(words + (offset + offset_2), philox_2);
@@ -50,7 +50,6 @@ random_rows_kernel(uint64_t* counters, uint32_t* words, float* floats, int64_t T
     tw::store<4>(words + (offset * 3 + offset_2), philox_4);
 
     // 5. random_rows.py:13: shift_right, cast, mul, store floats
-    __syncthreads();
     tw::store<4>(floats + offset_2,
         tw::mul(tw::cast<float>(tw::shift_right(philox, 8u)), 5.9604645e-08f));
   }

@@ -26,10 +26,10 @@ reduce_to_scalars_kernel(float* x, double* y, int64_t T) {
   // 1. reduce_to_scalars.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. reduce_to_scalars.py:3: load x
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + row * H);
 
     // 3. reduce_to_scalars.py:4: sum, cast, store y
+    __syncthreads();
     const float sum = tw::reduce<tw::Sum, float>(tile, shared);
     const int64_t offset = row * 3;
     if (threadIdx.x == 0) *(y + offset) = tw::cast<double>(sum);

@@ -22,6 +22,5 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reshape_all_kernel(float* x, float* y) {
   // 1. reshape_all.py:2: load x, reshape, store y
   const TileF32_4x64 x_tile = tw::load<TileF32_4x64, 4>(x);
-  __syncthreads();
   tw::store<4>(y, x_tile);
 }

@@ -26,8 +26,8 @@ return_in_a_loop_kernel(float* x, float* y, int64_t T) {
   // 1. return_in_a_loop.py:2: for
   for (int64_t row = 0; row < T; ++row) {
     // 2. return_in_a_loop.py:3: load x, max, cast, gt, if
-    __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + row * H);
+    __syncthreads();
     const float max = tw::reduce<tw::Max, float>(x_tile, shared);
     if (tw::cast<double>(max) > 0.97) {
       // 3. return_in_a_loop.py:4: return

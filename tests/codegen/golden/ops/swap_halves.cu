@@ -25,7 +25,6 @@ swap_halves_kernel(float* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. swap_halves.py:3: load x, part
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_2048 x_tile = tw::load<TileF32_2048, 4>(x + offset);
     const TileF32_1024 first = tw::registers_from<TileF32_1024, 0>(x_tile);
     const TileF32_1024 second = tw::registers_from<TileF32_1024, 8>(x_tile);

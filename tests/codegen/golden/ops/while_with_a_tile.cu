@@ -28,7 +28,6 @@ while_with_a_tile_kernel(float* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. while_with_a_tile.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + offset);
 
     // 3. while_with_a_tile.py:4: while, abs, max, lt

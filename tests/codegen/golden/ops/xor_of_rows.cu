@@ -25,7 +25,6 @@ xor_of_rows_kernel(int8_t* x, int8_t* y, int8_t* z, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. xor_of_rows.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileI8_64 a = tw::load<TileI8_64, 16>(x + offset);
 
     // 3. xor_of_rows.py:4: load y
