@@ -25,7 +25,6 @@ assert_rows_kernel(float* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. assert_rows.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + offset);
 
     // 3. assert_rows.py:4: eq, assert

@@ -34,7 +34,6 @@ inline_larger_kernel(float* x, float* y, float* z, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. inline_larger.py:5: load x, load y
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 a = tw::load<TileF32_64, 4>(x + offset);
     const TileF32_64 b = tw::load<TileF32_64, 4>(y + offset);
 

@@ -26,10 +26,10 @@ print_rows_kernel(float* x, float* y, int64_t T) {
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. print_rows.py:3: load x
     const int64_t offset = row * H;
-    __syncthreads();
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + offset);
 
     // 3. print_rows.py:4: print
+    __syncthreads();
     tw::show(tile, shared);
     __syncthreads();
     if (threadIdx.x == 0) printf("[program (%d, %d, %d)] print_rows.py:4: row %lld is [%g, %g, %g, %g, …, %g, %g, %g, %g]\n",
