@@ -10,7 +10,7 @@ namespace tilewire {
 namespace {
 
 /// So that no number of bytes or of vectors overflows.
-constexpr std::int64_t kMaxTileElements = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxTileElements = std::int64_t{1} << 20;
 
 template <typename T>
 const T& attribute(const OpCall& call, std::string_view name) {

@@ -15,6 +15,8 @@ def load(call: Call, view: Any, other: Any = None, where: Any = None) -> Value:
     """Reads a view into a tile (or a scalar). Elements outside of the view are 0, or `other`."""
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
+    if other is not None:
+        call.operand(other, "other=")
     return call.build("load", view, other, _mask(call, where))
 
 
@@ -23,7 +25,7 @@ def store(call: Call, view: Any, value: Any, where: Any = None) -> None:
     """Writes a tile or a scalar to a view; elements outside of the view are dropped."""
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
-    call.build("store", view, value, _mask(call, where))
+    call.build("store", view, call.operand(value, "the value"), _mask(call, where))
 
 
 def _mask(call: Call, where: Any) -> Value | None:

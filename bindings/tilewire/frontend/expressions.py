@@ -11,6 +11,7 @@ from tilewire.frontend.calls import Calls
 from tilewire.frontend.comprehensions import Comprehensions
 from tilewire.frontend.conditions import Conditions
 from tilewire.frontend.folding import folded
+from tilewire.frontend.registry import BUILTINS
 from tilewire.frontend.subscripts import Subscripts
 from tilewire.frontend.values import Method, TargetPlaceholder, describe, is_static
 from tilewire.frontend.visitor import did_you_mean
@@ -29,7 +30,7 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
         return node.value
 
     def evaluate_name(self, node: ast.Name) -> Any:
-        return self.resolve(self.lookup(node))
+        return self.fold(node, self.resolve, self.lookup(node))
 
     def evaluate_tuple(self, node: ast.Tuple) -> Any:
         return self.items_of_display(node.elts)
@@ -83,7 +84,12 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
             return self.build(node, "transpose", base)
         if node.attr in ("to", "at"):
             return Method(base, node.attr)
-        self.fail(node, f"{describe(base)} has no attribute `{node.attr}`")
+        instead = ""
+        if node.attr == "astype":
+            instead = ": convert with `.to(tw.f32)`"
+        elif node.attr in BUILTINS:
+            instead = f": call `tw.{node.attr}(x)`"
+        self.fail(node, f"{describe(base)} has no attribute `{node.attr}`{instead}")
 
     def evaluate_joinedstr(self, node: ast.JoinedStr) -> str:
         """Text that is known at compile time, as for the message of an assert."""

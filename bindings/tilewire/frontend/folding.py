@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
+from tilewire.errors import UserError
 from tilewire.frontend.bundles import is_bundle_class, parts_of
 
 # They look at a bundle's structure only, so that it may hold tiles and scalars.
@@ -46,6 +48,7 @@ _COMPUTING: tuple[Callable[..., Any], ...] = (
     sum,
     type,
 )
+_MAX_ITEMS = 65536  # of a sequence that is walked while compiling
 _MUTATING_METHODS = (
     "append",
     "clear",
@@ -100,5 +103,8 @@ def folded(result: Any) -> Any:
         return result.item()
     views = (type({}.keys()), type({}.values()), type({}.items()))
     if isinstance(result, (list, Iterator, range, *views)):
-        return tuple(result)
+        items = tuple(itertools.islice(result, _MAX_ITEMS + 1))
+        if len(items) > _MAX_ITEMS:
+            raise UserError(f"{type(result).__name__} has more than {_MAX_ITEMS} items")
+        return items
     return result

@@ -15,6 +15,7 @@ from tilewire.frontend.exits import RESULT, SKIP, STOP, LoopBody, loop_body
 from tilewire.frontend.values import LoopRange, Poison, Scope, Unroll, describe, is_static
 from tilewire.frontend.visitor import Visitor
 
+_MAX_REPETITIONS = 16384  # of all unrolled loops of a nest together
 _INDEX = ".index"  # of a `for` that a `break` can end
 _OWN = (STOP, SKIP, _INDEX)
 
@@ -76,6 +77,14 @@ class Loops(Visitor):
 
     def _unroll(self, node: ast.For, items: tuple[Any, ...], body: LoopBody) -> None:
         """Repeats the body; a run-time `break` guards the repetitions behind it."""
+        outside = self.repetitions
+        self.repetitions *= max(len(items), 1)
+        if self.repetitions > _MAX_REPETITIONS:
+            self.fail(
+                node.iter,
+                f"the unrolled loops here would repeat the body {self.repetitions} times, "
+                f"{_MAX_REPETITIONS} is the most: use range(…)",
+            )
         if body.stops:
             self.scope.names[STOP] = False
         for item in items:
@@ -84,6 +93,7 @@ class Loops(Visitor):
                 break
             self.assign(node.target, item)
             self._run_unless_stopped(node, body, is_static(stop))
+        self.repetitions = outside
 
     def _run_unless_stopped(self, node: ast.For, body: LoopBody, goes_on: bool = False) -> None:
         if goes_on or not body.stops:

@@ -48,6 +48,24 @@ STATIC_ONLY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 
 
+_MAX_BITS = 4096  # of integers while compiling; those of a kernel have 64
+_MAX_ITEMS = 65536
+
+
+def grows_too_far(op: ast.operator, left: Any, right: Any) -> bool:
+    """Whether Python would compute a number or sequence beyond use, for minutes or all memory."""
+    if not isinstance(right, int):
+        return isinstance(right, str | tuple) and grows_too_far(op, right, left)
+    if isinstance(op, ast.Mult) and isinstance(left, str | tuple):
+        return len(left) * right > _MAX_ITEMS
+    if not isinstance(left, int) or not isinstance(op, ast.Pow | ast.LShift):
+        return False
+    bits = left.bit_length()
+    if isinstance(op, ast.LShift):
+        return right > _MAX_BITS - bits
+    return bits > 1 and bits * right > _MAX_BITS
+
+
 class Operators(Visitor):
     def evaluate_binop(self, node: ast.BinOp) -> Any:
         left = self.evaluate(node.left)
@@ -57,12 +75,16 @@ class Operators(Visitor):
         if isinstance(left, tuple) and isinstance(op, ast.Add) and isinstance(right, tuple):
             return tuple(left) + tuple(right)  # their items may be tiles
         if isinstance(left, tuple) and isinstance(op, ast.Mult) and isinstance(right, int):
+            if grows_too_far(op, left, right):
+                self.fail(node, f"`{ast.unparse(node)}` is too large for a kernel")
             return tuple(left) * right
         if is_static(left) and is_static(right):
             known = BINARY.get(type(op))
             fold = known[1] if known else STATIC_ONLY.get(type(op))
             if fold is None:
                 self.unsupported(op, at=node)
+            if grows_too_far(op, left, right):
+                self.fail(node, f"`{ast.unparse(node)}` is too large for a kernel")
             return self.fold(node, fold, left, right)
         if isinstance(op, ast.Pow) and right == 2 and isinstance(left, Value):
             return self.build(node, "binary", "mul", left, left)

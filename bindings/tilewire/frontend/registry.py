@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewire._tilewire import DType, Value
 from tilewire.errors import UserError
-from tilewire.frontend.values import describe
+from tilewire.frontend.values import describe, is_operand
 
 if TYPE_CHECKING:
     from tilewire.frontend.expressions import Expressions
@@ -47,7 +47,14 @@ class Call:
                     f"a tile's shape must be known at compile time, found {describe(each)}: make "
                     f"the dimension a tw.const"
                 )
+            if each < 1:
+                self.fail(f"the extents of a tile are above 0 and written out, found {each}")
         return list(items)
+
+    def operand(self, value: Any, what: str) -> Any:
+        if not is_operand(value):
+            self.fail(f"{what} must be a tile, a scalar or a number, found {describe(value)}")
+        return value
 
     def static_int(self, value: Any, what: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool):

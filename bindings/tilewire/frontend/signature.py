@@ -212,6 +212,18 @@ class Signature:
                 f"found rank {len(argument.shape)}: {argument}"
             )
 
+    def _check_sizes(self, parameter: Parameter, constants: dict[str, Any]) -> None:
+        """A constant that is a dimension is an integer."""
+        annotation = parameter.annotation
+        assert isinstance(annotation, ArrayAnnotation)
+        for dimension in annotation.dimensions or ():
+            value = constants.get(dimension, 0) if isinstance(dimension, str) else 0
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise UserError(
+                    f"{self.name}: the constant `{dimension}` is a dimension of "
+                    f"`{parameter.name}` and must be an int, found {value!r}"
+                )
+
     def _infer_constants(
         self,
         parameter: Parameter,
@@ -220,6 +232,7 @@ class Signature:
         origin: dict[str, str],
     ) -> None:
         names = {each.name for each in self.constants}
+        self._check_sizes(parameter, constants)
         dimensions = parameter.dimension_names(len(argument.shape))
         for axis, (dimension, extent) in enumerate(zip(dimensions, argument.shape, strict=True)):
             if extent is None:

@@ -49,10 +49,13 @@ class Source:
         text = "".join(lines)
         dedented = textwrap.dedent(text)
         indent = len(lines[0]) - len(lines[0].lstrip())
-        tree = ast.parse(dedented)
-        node = tree.body[0]
+        try:
+            node: ast.stmt = ast.parse(dedented).body[0]
+        except (SyntaxError, RecursionError):  # the lines around a lambda may be half a statement
+            node = ast.Pass()
         if not isinstance(node, ast.FunctionDef):
             kind = {"AsyncFunctionDef": "an async def"}.get(type(node).__name__, "no function")
+            kind = "a lambda" if function.__name__ == "<lambda>" else kind
             raise UserError(
                 f"{decorator} takes a plain function (`def`); this is {kind}",
                 file,

@@ -32,7 +32,7 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.YieldFrom: ("a yield", "store results in a tensor with `tw.store`"),
     ast.Await: ("an await", "device code is sequential: remove it"),
     ast.Starred: ("a starred expression", "write out each item"),
-    ast.MatMult: ("the operator `@`", "there is no matrix product yet"),
+    ast.MatMult: ("the operator `@`", "use tw.matmul(a, b)"),
     ast.Is: ("the operator `is`", "compare with `==`"),
     ast.IsNot: ("the operator `is not`", "compare with `!=`"),
     ast.In: ("the operator `in`", "compare with `==` and `or`"),

@@ -38,6 +38,7 @@ class Visitor:
             Function
         ] = []  # the `@tw.function`s that are being walked, outermost first
         self.returned = False  # the statements that follow can't be reached
+        self.repetitions = 1  # how often the unrolled loops around have this walked
         self.origins = Origins()
 
     # What the parts (expressions, statements, …) call of each other.

@@ -79,7 +79,7 @@ def test_no_function():
 
 
 def test_lambda():
-    assert refused(lambda x: x) == "@tw.kernel takes a plain function (`def`); this is no function"
+    assert refused(lambda x: x) == "@tw.kernel takes a plain function (`def`); this is a lambda"
 
 
 def test_function_without_source_text():
