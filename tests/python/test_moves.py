@@ -185,3 +185,34 @@ def test_every_dtype_joins_in_the_common_one():
     y = np.full(7, np.nan, np.float32)
     mixed[1](a, b, y)
     np.testing.assert_array_equal(y, np.concatenate([a, b]))
+
+
+@tw.kernel
+def in_one_branch(x: tw.Tensor[1], y: tw.Tensor[8], z: tw.Tensor[8]):
+    numbers = tw.arange(8)
+    if tw.load(x[0]) > 0:
+        tw.store(y[:], tw.sort(numbers, descending=True))
+    tw.store(z[:], numbers)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_what_one_branch_sorts_is_there_for_the_others(value):
+    x, y, z = np.array([value], np.int32), np.full(8, -1, np.int32), np.full(8, -1, np.int32)
+    in_one_branch[1](x, y, z)
+    np.testing.assert_array_equal(y, np.arange(8)[::-1] if value else np.full(8, -1))
+    np.testing.assert_array_equal(z, np.arange(8))
+
+
+@tw.kernel
+def read_before_written(x: tw.Tensor["N"], y: tw.Tensor["N"], *, N: tw.const):
+    before = tw.load(x[:])
+    tw.store(x[:], tw.flip(before))
+    tw.store(y[:], tw.cat(tw.sort(before)[: N // 2], before[N // 2 :]))
+
+
+def test_memory_is_read_in_program_order():
+    x = np.random.default_rng(0).standard_normal(10).astype(np.float32)
+    before, y = x.copy(), np.full(10, np.nan, np.float32)
+    read_before_written[1](x, y)
+    np.testing.assert_array_equal(x, before[::-1])
+    np.testing.assert_array_equal(y, np.concatenate([np.sort(before)[:5], before[5:]]))
