@@ -6,6 +6,7 @@
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/layouts.h"
 #include "templates/tilewire/layout.cuh"
 
 namespace tilewire {
@@ -45,6 +46,19 @@ void emit_cpu(const Statement& statement, CpuEmitter& emitter) {
   emitter.fold_in_order(statement, fold);
 }
 
+/// Whether a warp has whole rows, and the results lie in the registers of its threads.
+bool is_in_registers(const Statement& statement) {
+  const Type& tile = statement.operands.at(0)->type;
+  if (!statement.has("axis") || statement.integer("axis") + 1 != tile.rank()) return false;
+  if (tile.layout.kind != Layout::Kind::kRows || tile.layout.lanes > device::kWarpThreads) {
+    return false;
+  }
+  const Layout slice = layout_of_slice(Slice::kPerRow, tile);
+  return std::ranges::all_of(statement.results, [&slice](const Value* result) {
+    return result->type.is_tile() && result->type.layout == slice;
+  });
+}
+
 int cuda_shared_bytes(const Statement& statement, int num_threads) {
   const Type& tile = statement.operands.at(0)->type;
   const Type& result = statement.results.at(0)->type;
@@ -53,6 +67,7 @@ int cuda_shared_bytes(const Statement& statement, int num_threads) {
     // A value and an index per warp, aligned alike.
     return device::reduce_bytes(num_threads, 2 * std::max(num_bytes(result.dtype), 4));
   }
+  if (is_in_registers(statement)) return 0;
   const auto num_results = static_cast<int>(result.num_elements());
   return std::max(
       {device::piece_bytes(static_cast<int>(tile.num_elements()), num_bytes(tile.dtype)),
@@ -68,6 +83,10 @@ void emit_cuda(const Statement& statement, CudaEmitter& emitter) {
       emitter.declare(statement.results.at(0), is_max ? "largest" : "smallest");
   const std::string index = emitter.declare(statement.results.at(1), "index");
   const std::string order = is_max ? "tw::Larger" : "tw::Smaller";
+  if (is_in_registers(statement)) {
+    return emitter.statement(fmt::format("tw::arg_reduce_rows<{}>({}, {}, {});", order,
+                                         emitter.argument(tile), value, index));
+  }
   const std::string function =
       statement.results.at(0)->type.is_scalar()
           ? fmt::format("tw::arg_reduce<{}>", order)
@@ -88,6 +107,7 @@ OpInfo arg_reduce_op(std::string_view name, std::string_view summary) {
   op.emit_cpu = emit_cpu;
   op.emit_cuda = emit_cuda;
   op.cuda_shared_bytes = cuda_shared_bytes;
+  op.reduces_axis = true;
   return op;
 }
 

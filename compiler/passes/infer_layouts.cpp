@@ -53,24 +53,24 @@ int lanes_for(const LayoutGroup& group, int num_threads) {
   return best;
 }
 
-/// The smaller tile of a reduction or broadcast as a slice of the larger one.
+/// The smaller tiles of a reduction or broadcast as slices of the larger one.
 struct SlicedOp {
-  Value* smaller = nullptr;
+  std::vector<Value*> smaller;
   Value* larger = nullptr;
   Slice slice = Slice::kNone;
 
-  /// `smaller` is null where the statement is no such op.
+  /// `smaller` is empty where the statement is no such op.
   static SlicedOp of(const Statement& statement) {
     if (statement.kind != StatementKind::kOp) return {};
     if (statement.is("broadcast")) {
       Value* source = statement.operands.at(0);
       Value* result = statement.result();
-      return {source, result, slice_repeated_by_broadcast(source->type, result->type)};
+      return {{source}, result, slice_repeated_by_broadcast(source->type, result->type)};
     }
     if (!statement.op->reduces_axis || !statement.has("axis")) return {};
     Value* tile = statement.operands.at(0);
     if (!statement.result()->type.is_tile()) return {};
-    return {statement.result(), tile,
+    return {statement.results, tile,
             slice_left_by_reduction(tile->type, statement.integer("axis"))};
   }
 };
@@ -109,9 +109,9 @@ class LayoutInference {
   void vote(const Region& region, int weight) {
     for (const auto& statement : region.statements) {
       const SlicedOp sliced = SlicedOp::of(*statement);
-      if (sliced.smaller != nullptr) {
+      for (Value* smaller : sliced.smaller) {
         const Layout layout = layout_of_slice(sliced.slice, sliced.larger->type);
-        if (layout.is_known()) groups_.of(sliced.smaller).votes[layout] += weight;
+        if (layout.is_known()) groups_.of(smaller).votes[layout] += weight;
       }
       const bool is_loop =
           statement->kind == StatementKind::kFor || statement->kind == StatementKind::kWhile;
@@ -137,14 +137,17 @@ class LayoutInference {
       Inserter insert(program_, region.statements, statement->location);
       const SlicedOp sliced = SlicedOp::of(*statement);
       const Layout wanted =
-          sliced.smaller == nullptr ? Layout{} : layout_of_slice(sliced.slice, sliced.larger->type);
-      const bool fits = !wanted.is_known() || wanted == sliced.smaller->type.layout;
-      if (!fits && statement->is("broadcast")) {
+          sliced.smaller.empty() ? Layout{} : layout_of_slice(sliced.slice, sliced.larger->type);
+      const auto fits = [&wanted](const Value* tile) {
+        return !wanted.is_known() || wanted == tile->type.layout;
+      };
+      const bool is_broadcast = statement->is("broadcast");
+      if (is_broadcast && !fits(statement->operands[0])) {
         statement->operands[0] = relayout(statement->operands[0], wanted, insert);
       }
       Statement& placed = insert.append(std::move(statement));
-      if (!fits && !placed.is("broadcast")) {
-        Value* result = placed.result();
+      for (Value* result : sliced.smaller) {
+        if (is_broadcast || fits(result)) continue;
         const Layout elected = std::exchange(result->type.layout, wanted);
         replaced_.replace(result, relayout(result, elected, insert));
       }

@@ -76,6 +76,28 @@ TILEWIRE_DEVICE void arg_reduce(const TileType& tile, void* shared, T& value, in
   index = found.index;
 }
 
+/// Along the rows of a tile in `Rows`, each within a warp; the results lie in the slice of these
+/// rows. Nothing is shared, nobody waits.
+template <typename Order, typename TileType, typename ValueTile, typename IndexTile>
+TILEWIRE_DEVICE void arg_reduce_rows(const TileType& tile, ValueTile& values, IndexTile& indices) {
+  using T = typename Operand<TileType>::Element;
+  using L = typename Operand<TileType>::Layout;
+  using C = decltype(widen(T()));
+  static_assert(L::kLanes <= kWarpThreads);
+  TILEWIRE_UNROLL
+  for (int row = 0; row < L::kThreadRows; ++row) {
+    Found<C> found = {C(), -1};
+    TILEWIRE_UNROLL
+    for (int i = row * L::kRowSlots; i < (row + 1) * L::kRowSlots; ++i) {
+      if (!L::holds_column(threadIdx.x, i)) continue;
+      found = winner<Order>(found, Found<C>{wide(tile, i), L::column(threadIdx.x, i)});
+    }
+    found = winner_of_lanes<Order, L::kLanes>(found);
+    values.set(row, Narrow<T>::of(found.value));
+    indices.set(row, found.index);
+  }
+}
+
 /// Hands out results that the first lanes of groups of `kLanes` hold: result number
 /// round * groups + group is `of_round(round)`. Others may still be using `shared`.
 template <typename ResultTile, int kLanes, typename OfRound>

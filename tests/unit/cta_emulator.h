@@ -25,9 +25,11 @@ struct uint4 {
   uint32_t x, y, z, w;
 };
 
-inline thread_local struct {
+/// Has a name, so that all files of a test binary share one `threadIdx`.
+struct ThreadIndex {
   unsigned x = 0;
-} threadIdx;
+};
+inline thread_local ThreadIndex threadIdx;
 
 /// What a lane shows the others of its warp.
 using LaneWords = std::array<uint32_t, 8>;

@@ -66,7 +66,9 @@ void check_histogram() {
   }
 }
 
-template <typename Order, typename Shape, int kAxis, typename L, typename K>
+/// `kIsInRegisters`: along rows, into their slice.
+template <typename Order, typename Shape, int kAxis, typename L, typename K,
+          bool kIsInRegisters = false>
 void check_arg_reduce(bool has_nan) {
   std::vector<float> values = numbers<float>(L::kElements, -9, 9);  // many equal ones
   if (has_nan) values[values.size() / 2] = values[values.size() - 1] = std::nanf("");
@@ -77,7 +79,11 @@ void check_arg_reduce(bool has_nan) {
     const auto tile = load<Tile<float, L>, 1>(values.data());
     Tile<float, K> value;
     Tile<int, K> index;
-    arg_reduce_axis<Order, kAxis, Shape>(tile, shared.data(), value, index);
+    if constexpr (kIsInRegisters) {
+      arg_reduce_rows<Order>(tile, value, index);
+    } else {
+      arg_reduce_axis<Order, kAxis, Shape>(tile, shared.data(), value, index);
+    }
     store<1>(best.data(), value);
     store<1>(where.data(), index);
   });
@@ -263,6 +269,14 @@ TEST_CASE("the index of the largest and the smallest: NaN, then the lowest index
     check_arg_reduce<Smaller, Extents<3, 5000>, 0, Rows<3, 5000, 4, 64, 64>, Blocked<5000, 4, 64>>(
         has_nan);  // pieces cut through rows
     check_arg_reduce<Larger, Extents<20, 12>, 1, Rows<20, 12, 4, 8, 64>, PerRow<20, 8, 64>>(
+        has_nan);
+    check_arg_reduce<Larger, Extents<20, 12>, 1, Rows<20, 12, 4, 8, 64>, PerRow<20, 8, 64>, true>(
+        has_nan);
+    check_arg_reduce<Smaller, Extents<3, 70>, 1, Rows<3, 70, 2, 32, 128>, PerRow<3, 32, 128>, true>(
+        has_nan);
+    check_arg_reduce<Larger, Extents<100, 5>, 1, Rows<100, 5, 1, 1, 64>, PerRow<100, 1, 64>, true>(
+        has_nan);
+    check_arg_reduce<Larger, Extents<20, 12>, 0, Rows<20, 12, 4, 8, 64>, PerColumn<12, 4, 8, 64>>(
         has_nan);
   }
   check_arg_reduce_all<Blocked<1000, 4, 96>>();

@@ -102,9 +102,9 @@ bool is_plain(const Statement& statement) {
     return false;
   }
   if (statement.kind != StatementKind::kOp || statement.op->is_elementwise) return true;
-  if (statement.op->reduces_axis || statement.is("tile_load") || statement.is("tile_store")) {
-    return true;
-  }
+  if (statement.is("tile_load") || statement.is("tile_store")) return true;
+  // One with several results carries more along than they take.
+  if (statement.op->reduces_axis) return statement.results.size() == 1;
   return !has_tile(statement.results) || statement.is("full") || statement.is("arange") ||
          statement.is("broadcast") || statement.is("reshape") || statement.is("relayout");
 }

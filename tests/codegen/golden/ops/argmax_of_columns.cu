@@ -20,11 +20,11 @@ namespace tw = tilewire::device;
 
 constexpr int kThreads = 128;
 
-using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * 64, 4, kThreads>>;
-using TileF32_64 = tw::Tile<float, tw::Blocked<64, 4, kThreads>>;
-using TileI32_64 = tw::Tile<int32_t, tw::Blocked<64, 4, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, 64, 4, 16, kThreads>>;
+using TileF32_64_per_column = tw::Tile<float, tw::PerColumn<64, 4, 16, kThreads>>;
+using TileI32_64_per_column = tw::Tile<int32_t, tw::PerColumn<64, 4, 16, kThreads>>;
 
-extern "C" __global__ void __launch_bounds__(kThreads, 4)
+extern "C" __global__ void __launch_bounds__(kThreads, 12)
 find_extrema_kernel(float* x, float* y, int32_t* at) {
   __shared__ alignas(16) char shared[1024];
 
@@ -32,13 +32,14 @@ find_extrema_kernel(float* x, float* y, int32_t* at) {
   const TileF32_4x64 tile = tw::load<TileF32_4x64, 4>(x);
 
   // 2. argmax_of_columns.py:7: argmax
-  TileF32_64 value;
-  TileI32_64 index;
+  TileF32_64_per_column value;
+  TileI32_64_per_column index;
   tw::arg_reduce_axis<tw::Larger, 0, tw::Extents<4, 64>>(tile, shared, value, index);
 
   // 3. argmax_of_columns.py:10: store y
   tw::store<4>(y, value);
 
   // 4. argmax_of_columns.py:11: store at
+  __syncthreads();
   tw::store<4>(at, index);
 }

@@ -21,25 +21,25 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int H = 64;
 
-using TileF32_4 = tw::Tile<float, tw::Blocked<4, 4, kThreads>>;
-using TileF32_4x64 = tw::Tile<float, tw::Blocked<4 * H, 4, kThreads>>;
-using TileI32_4 = tw::Tile<int32_t, tw::Blocked<4, 4, kThreads>>;
+using TileF32_4_per_row = tw::Tile<float, tw::PerRow<4, 16, kThreads>>;
+using TileF32_4x64 = tw::Tile<float, tw::Rows<4, H, 4, 16, kThreads>>;
+using TileI32_4_per_row = tw::Tile<int32_t, tw::PerRow<4, 16, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 find_extrema_kernel(float* x, float* y, int32_t* at) {
-  __shared__ alignas(16) char shared[1024];
-
   // 1. argmax_of_rows.py:5: load x
   const TileF32_4x64 tile = tw::load<TileF32_4x64, 4>(x);
 
   // 2. argmax_of_rows.py:7: argmax
-  TileF32_4 value;
-  TileI32_4 index;
-  tw::arg_reduce_axis<tw::Larger, 1, tw::Extents<4, H>>(tile, shared, value, index);
+  TileF32_4_per_row value;
+  TileI32_4_per_row index;
+  tw::arg_reduce_rows<tw::Larger>(tile, value, index);
 
   // 3. argmax_of_rows.py:10: store y
-  tw::store<4>(y, value);
+  __syncthreads();
+  tw::store<1>(y, value);
 
   // 4. argmax_of_rows.py:11: store at
-  tw::store<4>(at, index);
+  __syncthreads();
+  tw::store<1>(at, index);
 }
