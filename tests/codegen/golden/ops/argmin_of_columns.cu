@@ -24,7 +24,7 @@ using TileF32_4x64 = tw::Tile<float, tw::Rows<4, 64, 4, 16, kThreads>>;
 using TileF32_64_per_column = tw::Tile<float, tw::PerColumn<64, 4, 16, kThreads>>;
 using TileI32_64_per_column = tw::Tile<int32_t, tw::PerColumn<64, 4, 16, kThreads>>;
 
-extern "C" __global__ void __launch_bounds__(kThreads, 12)
+extern "C" __global__ void __launch_bounds__(kThreads, 4)
 find_extrema_kernel(float* x, float* y, int32_t* at) {
   __shared__ alignas(16) char shared[1024];
 
