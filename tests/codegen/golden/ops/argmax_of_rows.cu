@@ -36,7 +36,6 @@ find_extrema_kernel(float* x, float* y, int32_t* at) {
   tw::arg_reduce_rows<tw::Larger>(tile, value, index);
 
   // 3. argmax_of_rows.py:10: store y
-  __syncthreads();
   tw::store<1>(y, value);
 
   // 4. argmax_of_rows.py:11: store at

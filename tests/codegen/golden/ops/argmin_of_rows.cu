@@ -36,7 +36,6 @@ find_extrema_kernel(float* x, float* y, int32_t* at) {
   tw::arg_reduce_rows<tw::Smaller>(tile, value, index);
 
   // 3. argmin_of_rows.py:10: store y
-  __syncthreads();
   tw::store<1>(y, value);
 
   // 4. argmin_of_rows.py:11: store at
