@@ -79,7 +79,8 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
                     CHECK(print(parse_program(print(program))) == print(program));
                   }));
   CHECK(passes ==
-        "specialise canonicalise legalise_communication lower_views canonicalise infer_layouts ");
+        "specialise choose_inline canonicalise legalise_communication lower_views canonicalise "
+        "elide_releases infer_layouts hoist_invariants ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }
 
