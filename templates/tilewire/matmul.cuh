@@ -25,6 +25,16 @@ struct Product {
   static constexpr int kBlockColumns = block_columns(kColumns);
 };
 
+/// This thread's number, computed anew at each call: what depends on it isn't kept in registers
+/// through a loop around the product, where there are hundreds of addresses of elements.
+TILEWIRE_DEVICE int this_thread() {
+  int thread = static_cast<int>(threadIdx.x);
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
+}
+
 /// A block of an operand: where it begins. Lines are rows of the left operand, columns of the
 /// right.
 struct Block {
@@ -51,13 +61,14 @@ template <int kLines, int kDepth, bool kIsInner, int kBlockLines, typename Stage
 TILEWIRE_DEVICE void stage(const TileType& tile, Block block, Lines<S, kBytes> to) {
   using L = typename TileType::Layout;
   constexpr int kPiece = Lines<S, kBytes>::kDepth;
+  const int thread = this_thread();
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
-    const int index = L::element(threadIdx.x, i);
+    const int index = L::element(thread, i);
     const int inner = index % (kLines * kDepth);
     const int line = (kIsInner ? inner / kDepth : inner % kLines) - block.line;
     const int depth = (kIsInner ? inner % kDepth : inner / kLines) - block.depth;
-    if (L::owns(threadIdx.x, i) && index / (kLines * kDepth) == block.batch && line >= 0 &&
+    if (L::owns(thread, i) && index / (kLines * kDepth) == block.batch && line >= 0 &&
         line < kBlockLines && depth >= 0 && depth < kPiece) {
       *to.at(line, depth) = Stage::of(element(tile, i));
     }
@@ -147,22 +158,22 @@ TILEWIRE_DEVICE void add_block(ResultTile& result, const Sum (&sums)[F::kRegiste
   constexpr int kPiece = piece_elements(F::kElements, sizeof(Sum));
   Sum* piece = static_cast<Sum*>(shared);
   for (int start = 0; start < F::kElements; start += kPiece) {
+    const int thread = this_thread();
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < F::kRegisters; ++i) {
-      const int index = F::element(threadIdx.x, i) - start;
-      if (index >= 0 && index < kPiece && F::holds(threadIdx.x, i))
-        piece[index] = sums[i / 4][i % 4];
+      const int index = F::element(thread, i) - start;
+      if (index >= 0 && index < kPiece && F::holds(thread, i)) piece[index] = sums[i / 4][i % 4];
     }
     __syncthreads();
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; ++i) {
-      const int target = L::element(threadIdx.x, i);
+      const int target = L::element(thread, i);
       const int inner = target % (P::kRows * P::kColumns);
       const int own_row = inner / P::kColumns - row;
       const int own_column = inner % P::kColumns - column;
       const int index = own_row * F::kColumns + own_column - start;
-      if (target / (P::kRows * P::kColumns) == batch && L::holds(threadIdx.x, i) && own_row >= 0 &&
+      if (target / (P::kRows * P::kColumns) == batch && L::holds(thread, i) && own_row >= 0 &&
           own_row < F::kRows && own_column >= 0 && own_column < F::kColumns && index >= 0 &&
           index < kPiece) {
         result.set(i, Add::of(result.get(i), piece[index]));
@@ -226,15 +237,15 @@ TILEWIRE_DEVICE ResultTile matmul_plain(const TileA& a, const TileB& b, const Ac
       for (int column = 0; column < P::kColumns; column += P::kBlockColumns) {
         for (int depth = 0; depth < P::kDepth; depth += O::kPiece) {
           operands.load(left, right, batch, row, column, depth);
+          const int thread = this_thread();
           TILEWIRE_UNROLL
           for (int i = 0; i < L::kRegisters; ++i) {
-            const int target = L::element(threadIdx.x, i);
+            const int target = L::element(thread, i);
             const int inner = target % (P::kRows * P::kColumns);
             const int own_row = inner / P::kColumns - row;
             const int own_column = inner % P::kColumns - column;
-            if (target / (P::kRows * P::kColumns) != batch || !L::holds(threadIdx.x, i) ||
-                own_row < 0 || own_row >= P::kBlockRows || own_column < 0 ||
-                own_column >= P::kBlockColumns) {
+            if (target / (P::kRows * P::kColumns) != batch || !L::holds(thread, i) || own_row < 0 ||
+                own_row >= P::kBlockRows || own_column < 0 || own_column >= P::kBlockColumns) {
               continue;
             }
             C sum = result.get(i);

@@ -109,15 +109,16 @@ struct MmaFragment {
 // A product is computed in blocks of the result, each in pieces along K that pass through shared
 // memory: rows of A, then columns of B, padded to whole instructions, each row 16 bytes longer than
 // its piece, so that the 8 rows of an `ldmatrix` lie in different banks.
-inline constexpr int kMaxBlockSize = 128;
+inline constexpr int kMaxBlockRows = 128;
+inline constexpr int kMaxBlockColumns = 64;
 inline constexpr int kMaxDepthBytes = 128;
 inline constexpr int kRowGapBytes = 16;
 
 TILEWIRE_CONSTEXPR int block_rows(int rows) {
-  return smaller(round_up(rows, kMmaRows), kMaxBlockSize);
+  return smaller(round_up(rows, kMmaRows), kMaxBlockRows);
 }
 TILEWIRE_CONSTEXPR int block_columns(int columns) {
-  return smaller(round_up(columns, kMmaColumns), kMaxBlockSize);
+  return smaller(round_up(columns, kMmaColumns), kMaxBlockColumns);
 }
 /// Bytes along K of a piece, for `lines` rows and columns together: a power of two.
 TILEWIRE_CONSTEXPR int depth_bytes(int lines, int depth, int element_bytes) {

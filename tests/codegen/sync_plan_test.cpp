@@ -39,6 +39,16 @@ std::string store(const std::string& pointer, const std::string& tile) {
       pointer, tile);
 }
 
+std::string atomic(const std::string& pointer, const std::string& tile, const std::string& order,
+                   const std::string& before = "") {
+  const std::string result = before.empty() ? "" : fmt::format("%{} = ", before);
+  return fmt::format(
+      "  {}tile_atomic(%{}, %{}) {{kind = \"add\", masked = [0], order = \"{}\", {}scope = "
+      "\"gpu\", shape = [512], strides = [1], vector = 4}}{}\n",
+      result, pointer, tile, order, before.empty() ? "" : "returns = true, ",
+      before.empty() ? "" : ": tile<f32[512], vector 4>");
+}
+
 const std::string kBarrier = "  lsa_barrier() {order = \"acq_rel\", site = 0}\n";
 
 }  // namespace
@@ -145,6 +155,19 @@ TEST_CASE("parameters of two shapes are two pieces of memory") {
   CHECK(meetings_with("T") == 1);
   CHECK(meetings_with("2048") == 0);
   CHECK(meetings_with("1024, 1024") == 0);
+}
+
+TEST_CASE("what an atomic releases is what all threads did, what it acquires is for all") {
+  const std::string written = load("a", "px") + store("px", "a");
+  CHECK(meetings(written + atomic("px", "a", "relaxed")) == 0);
+  CHECK(meetings(written + atomic("px", "a", "acquire")) == 0);
+  CHECK(meetings(written + atomic("px", "a", "release")) == 1);
+  CHECK(meetings(written + atomic("shifted", "a", "relaxed")) == 1);  // other threads' elements
+  const std::string one = "  %one = constant() {dtype = f32, value = 1.0}: f32\n";
+  const std::string tile = "  %a = full(%one) {shape = [512]}: tile<f32[512], vector 4>\n";
+  CHECK(meetings(one + tile + atomic("px", "a", "acq_rel", "b") + load("c", "py")) == 1);
+  CHECK(meetings(one + tile + atomic("px", "a", "acq_rel") + load("c", "py")) == 0);  // unseen
+  CHECK(meetings(one + tile + atomic("px", "a", "relaxed", "b") + load("c", "py")) == 0);
 }
 
 }  // namespace tilewire

@@ -48,7 +48,10 @@ def test_acc(diagnose):
         acc = tw.zeros((8, 4), tw.bf16)
         tw.matmul(tw.load(a[:, :]), tw.load(b[:, :]), acc)  # error
 
-    assert "acc= is f32 of shape [4, 8]; the product is f32 of shape [8, 4]" in diagnose(shape, **AB)[0]
+    assert (
+        "acc= is f32 of shape [4, 8]; the product is f32 of shape [8, 4]"
+        in diagnose(shape, **AB)[0]
+    )
     assert "acc= is bf16 of shape [8, 4]; the product is f32" in diagnose(dtype, **AB)[0]
 
 
@@ -78,5 +81,8 @@ def test_views(diagnose):
         tw.matmul(a, b[0:8, :])  # error
 
     assert "takes two tiles or two views" in diagnose(mixed, **AB)[0]
-    assert "M of view<f32[?, 16]> is known only at run time" in diagnose(rows, a="f32[?, 16]", b=AB["b"])[0]
+    assert (
+        "M of view<f32[?, 16]> is known only at run time"
+        in diagnose(rows, a="f32[?, 16]", b=AB["b"])[0]
+    )
     assert "needs one K, found 16 and 8" in diagnose(depths, **AB)[0]

@@ -25,6 +25,8 @@ SANITIZED = (
     "copy_strided",
     "matmul_of_tiles",
     "matmul_of_views",
+    "matmul_of_batches",
     "atomic_over_rows",
     "atomic_scatter",
+    "atomic_returns_what_was_there",
 )
