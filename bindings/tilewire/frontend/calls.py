@@ -67,6 +67,7 @@ class Calls(Inlining):
             sequences = [self._sequence(each) for each in args]
             if callee is len and isinstance(args[0] if args else None, Value):
                 self.fail(node, f"`len` takes what is known at compile time: use {_shape(node)}")
+            self.refuse_run_time_sequences(node, name, sequences)
             return self.fold(node, callee, *sequences, **kwargs)
         if is_static(values) and folds(callee):
             return self.fold(node, callee, *[self._sequence(each) for each in args], **kwargs)
@@ -76,14 +77,27 @@ class Calls(Inlining):
             advice = "use the function of `tw` for tiles and scalars"
             if isinstance(callee, types.FunctionType):
                 advice = "decorate it with @tw.function, so that its statements are put here"
+            elif callee is str:
+                advice = "there is no text of run-time values; tw.print shows them"
             elif callee in (int, float, bool):
                 advice = f"convert with `value.to({_DTYPES[callee]})`"
             self.fail(node, f"`{name}` takes only what is known at compile time: {advice}")
+        if callee is print:
+            self.fail(node, "`print` can't be called in a kernel: use tw.print")
         self.fail(
             node,
             f"`{name}` can't be called in a kernel: only functions of `tw`, @tw.function, and "
             f"Python's own on constants",
         )
+
+    def refuse_run_time_sequences(self, node: ast.Call, name: str, values: list[Any]) -> None:
+        for each in values:
+            if isinstance(each, LoopRange):
+                self.fail(
+                    node,
+                    f"`{name}` takes sequences that are known at compile time, and this "
+                    f"{describe(each)} is not: loop over it alone, and count in a variable",
+                )
 
     def call_on_values(
         self, node: ast.Call, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

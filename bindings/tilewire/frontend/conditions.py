@@ -87,6 +87,11 @@ class Conditions(Branches, Operators):
         if isinstance(condition, Value) and condition.type.is_tile:
             instead = "use tw.where" if what == "if" else "reduce it, as with tw.max"
             self.fail(node, f"`{what}` needs a scalar, found {describe(condition)}: {instead}")
+        if isinstance(condition, Value) and condition.type.is_view:
+            self.fail(
+                node,
+                f"`{what}` needs a bool scalar, found {describe(condition)}: read it with tw.load",
+            )
         if not isinstance(condition, Value) or not condition.type.is_scalar:
             self.fail(node, f"`{what}` needs a bool scalar, found {describe(condition)}")
         if condition.type.dtype.is_float:

@@ -12,9 +12,9 @@ from tilewire.frontend.comprehensions import Comprehensions
 from tilewire.frontend.conditions import Conditions
 from tilewire.frontend.folding import folded
 from tilewire.frontend.registry import BUILTINS
+from tilewire.frontend.spelling import did_you_mean
 from tilewire.frontend.subscripts import Subscripts
 from tilewire.frontend.values import Method, TargetPlaceholder, describe, is_static
-from tilewire.frontend.visitor import did_you_mean
 
 
 class Expressions(Subscripts, Calls, Comprehensions, Conditions):
@@ -84,7 +84,7 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
             return self.build(node, "transpose", base)
         if node.attr in ("to", "at"):
             return Method(base, node.attr)
-        instead = ""
+        instead = did_you_mean(node.attr, ["dtype", "shape", "to", "at"])
         if node.attr == "astype":
             instead = ": convert with `.to(tw.f32)`"
         elif node.attr in BUILTINS:

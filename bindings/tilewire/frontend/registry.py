@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewire._tilewire import DType, Value
 from tilewire.errors import UserError
+from tilewire.frontend.spelling import did_you_mean
 from tilewire.frontend.values import describe, is_operand
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ class Builtin:
         try:
             self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
-            call.fail(f"{error}; it is called as {self.name}{self.__signature__}")
+            known = list(self.__signature__.parameters)
+            unknown = next((each for each in kwargs if each not in known), "")
+            close = did_you_mean(unknown, known) if unknown else ""
+            call.fail(f"{error}{close}; it is called as {self.name}{self.__signature__}")
         return self.implementation(call, *args, **kwargs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tilewire._tilewire import Value
 from tilewire.frontend.expressions import Expressions
 from tilewire.frontend.loops import Loops
 from tilewire.frontend.values import describe, is_static
@@ -63,7 +64,8 @@ class Statements(Loops, Expressions):
         if not isinstance(target, ast.Tuple | ast.List):
             self.refuse_target(target)
         if not isinstance(value, tuple | list):
-            self.fail(target, f"{describe(value)} can't be taken apart into names")
+            advice = ": read its elements, like `t[0]`" if isinstance(value, Value) else ""
+            self.fail(target, f"{describe(value)} can't be taken apart into names{advice}")
         if len(target.elts) != len(value):
             self.fail(target, f"{len(target.elts)} names for {len(value)} values")
         for each, item in zip(target.elts, value, strict=True):

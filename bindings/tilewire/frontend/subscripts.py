@@ -20,7 +20,11 @@ class Subscripts(Visitor):
             return self.index_tile(node, base, items)
         index = self.static_index(node.slice)
         if not is_static(index):
-            self.fail(node, f"the index into {describe(base)} must be known at compile time")
+            self.fail(
+                node,
+                f"the index into {describe(base)} must be known at compile time, found "
+                f"{describe(index)}: choose with `if`, or tw.where",
+            )
         return self.fold(node, lambda: base[index])
 
     def static_index(self, node: ast.expr) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +12,7 @@ from tilewire._tilewire import Builder, DType, Target, Value
 from tilewire.errors import UserError
 from tilewire.frontend.origins import Origins
 from tilewire.frontend.source import Source
+from tilewire.frontend.spelling import did_you_mean
 from tilewire.frontend.unsupported import message_for
 from tilewire.frontend.values import Poison, Scope, describe, flatten, is_operand
 
@@ -135,9 +135,3 @@ class Visitor:
         if isinstance(value, Value):
             self.builder.name(value, name.lstrip("."))
         self.scope.names[name] = value
-
-
-def did_you_mean(name: str, known: list[str]) -> str:
-    """`: did you mean `row`?`, where a known name is close; else nothing."""
-    close = difflib.get_close_matches(name, [*filter(str.isidentifier, known)], n=1, cutoff=0.65)
-    return f": did you mean `{close[0]}`?" if close else ""

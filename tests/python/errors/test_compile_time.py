@@ -89,6 +89,17 @@ def test_comprehension_over_a_run_time_range(diagnose):
     assert under == "range(N)"
 
 
+def test_enumerate_of_a_run_time_range(diagnose):
+    def f(x: tw.Tensor["N"]):
+        for i, j in enumerate(range(N)):  # error
+            tw.store(x[i], j)
+
+    assert diagnose(f, x="f32[?]")[0] == (
+        "`enumerate` takes sequences that are known at compile time, and this range(…) is not: "
+        "loop over it alone, and count in a variable"
+    )
+
+
 def test_comprehension_with_a_run_time_condition(diagnose):
     def f(x: tw.Tensor["N"]):
         a = [i for i in range(4) if i < N]  # error

@@ -51,11 +51,71 @@ def test_unknown_attribute_of_a_value(diagnose):
 
 def test_call_of_a_python_function(diagnose):
     def f(x: tw.Tensor["N"]):
-        print(3)  # error
+        input()  # error
 
     message, under = diagnose(f, x="f32[?]")
-    assert message.startswith("`print` can't be called in a kernel: only functions of `tw`")
-    assert under == "print(3)"
+    assert message == (
+        "`input` can't be called in a kernel: only functions of `tw`, @tw.function, and Python's "
+        "own on constants"
+    )
+    assert under == "input()"
+
+
+def test_print(diagnose):
+    def f(x: tw.Tensor["N"]):
+        print(N)  # error
+
+    assert diagnose(f, x="f32[?]")[0] == "`print` can't be called in a kernel: use tw.print"
+
+
+def test_misspelled_keyword(diagnose):
+    def f(x: tw.Tensor["N"]):
+        tw.load(x[0], othr=3)  # error
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message.startswith(
+        "`tw.load`: got an unexpected keyword argument 'othr': did you mean `other`?; it is called "
+        "as load("
+    )
+    assert under == "tw.load(x[0], othr=3)"
+
+
+def test_misspelled_attribute(diagnose):
+    def f(x: tw.Tensor["N"]):
+        a = x.shap  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert message == "the view view<f32[?]> has no attribute `shap`: did you mean `shape`?"
+
+
+def test_text_of_a_run_time_value(diagnose):
+    def f(x: tw.Tensor["N"]):
+        a = str(N)  # error
+
+    assert diagnose(f, x="f32[?]")[0] == (
+        "`str` takes only what is known at compile time: there is no text of run-time values; "
+        "tw.print shows them"
+    )
+
+
+def test_run_time_index_into_a_tuple(diagnose):
+    def f(x: tw.Tensor["N"]):
+        a = (1, 2)[N]  # error
+
+    assert diagnose(f, x="f32[?]")[0] == (
+        "the index into (1, 2) must be known at compile time, found the scalar i64: choose with "
+        "`if`, or tw.where"
+    )
+
+
+def test_condition_is_a_view(diagnose):
+    def f(x: tw.Tensor["N"]):
+        if x[0]:  # error
+            pass
+
+    message, under = diagnose(f, x="f32[?]")
+    assert message == "`if` needs a bool scalar, found the view view<f32[]>: read it with tw.load"
+    assert under == "x[0]"
 
 
 def test_python_function_of_a_run_time_value(diagnose):

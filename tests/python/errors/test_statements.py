@@ -154,7 +154,9 @@ def test_unpacking_of_a_value(diagnose):
         a, b = tw.zeros((2,))  # error
 
     message, _ = diagnose(f, x="f32[?]")
-    assert message == "the tile tile<f32[2]> can't be taken apart into names"
+    assert message == (
+        "the tile tile<f32[2]> can't be taken apart into names: read its elements, like `t[0]`"
+    )
 
 
 def test_failed_assertion(diagnose):
