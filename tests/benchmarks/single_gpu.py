@@ -4,8 +4,8 @@
 
 bf16, (8192, 8192) and (4096, 128), everything in CUDA graphs, interleaved A B A B; figures are
 medians of rounds in microseconds. tilewire's kernels run in several forms, named by rows per
-program instance and grid: `auto` is tw.auto, `each` an instance for every block of rows. `copy` moves as
-many bytes from device memory to device memory as the kernel reads and writes.
+program instance and grid: `auto` is tw.auto, `each` an instance for every block of rows. `copy`
+moves as many bytes from device memory to device memory as the kernel reads and writes.
 """
 
 from __future__ import annotations
