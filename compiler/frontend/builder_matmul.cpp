@@ -16,14 +16,15 @@ std::size_t depth_dimension(bool is_left, bool is_transposed) {
   return is_left != is_transposed ? 1 : 0;
 }
 
-/// Takes a transposition of the last two dimensions off an operand: products read it either way.
-Value* untransposed(Value* tile, bool& is_transposed) {
-  const Statement* made = tile->definition;
-  if (made == nullptr || !made->is("transpose")) return tile;
-  const std::vector<std::int64_t>& axes = made->integers("axes");
+/// Takes a transposition of the last two dimensions off an operand, a tile or a view: products
+/// read it either way.
+Value* untransposed(Value* operand, bool& is_transposed) {
+  const Statement* made = operand->definition;
+  if (made == nullptr || !(made->is("transpose") || made->is("permute"))) return operand;
+  const std::vector<std::int64_t>& order = made->integers(made->is("transpose") ? "axes" : "order");
   const bool is_last_two =
-      axes == std::vector<std::int64_t>{1, 0} || axes == std::vector<std::int64_t>{0, 2, 1};
-  if (!is_last_two) return tile;
+      order == std::vector<std::int64_t>{1, 0} || order == std::vector<std::int64_t>{0, 2, 1};
+  if (!is_last_two) return operand;
   is_transposed = !is_transposed;
   return made->operands[0];
 }
@@ -68,7 +69,10 @@ Value* Builder::matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options
 }
 
 /// A loop over blocks of K, each loaded and multiplied.
-Value* Builder::matmul_of_views(Value* a, Value* b, const MatmulOptions& options) {
+Value* Builder::matmul_of_views(Value* a, Value* b, const MatmulOptions& given) {
+  MatmulOptions options = given;
+  a = untransposed(a, options.transpose_a);
+  b = untransposed(b, options.transpose_b);
   if (a->type.rank() != 2 || b->type.rank() != 2) {
     fail(fmt::format("matmul: views have rank 2, found {} and {}", a->type.to_string(),
                      b->type.to_string()));
