@@ -105,6 +105,16 @@ TEST_CASE("an iteration's store meets the next one's load") {
   CHECK(meetings(head + load("a", "p") + store("p", "a") + tail) == 1);
 }
 
+TEST_CASE("a while's condition meets its body, and the iteration before") {
+  const auto loop = [](const std::string& condition, const std::string& body) {
+    return load("z", "py") + "  while {\n" + condition +
+           "  %goes = lt(%c0, %c1): bool\n  yield %goes\n  } do {\n" + body + "  yield\n  }\n";
+  };
+  CHECK(meetings(loop(load("a", "shifted"), "")) == 0);
+  CHECK(meetings(loop(load("a", "shifted"), load("b", "px"))) == 0);
+  CHECK(meetings(loop(load("a", "shifted"), store("px", "z"))) == 2);
+}
+
 TEST_CASE("what either branch does counts behind them") {
   const std::string branch = "  %less = lt(%c0, %c1): bool\n  if %less {\n" + store("px", "a") +
                              "    yield\n  } else {\n    yield\n  }\n";

@@ -467,3 +467,31 @@ def test_continue_in_loops_inside_each_other():
         expected.append(stored)
     (out,) = run(nested_continues, poisoned(8))
     assert out.tolist() == expected
+
+
+@tw.kernel
+def swaps_tiles(x: tw.Tensor["N"], out: tw.Tensor[2, 8], times: tw.i32):
+    a, b = tw.load(x[tw.ds(0, 8)]), tw.zeros((8,), tw.i64)
+    i = 0
+    while True:
+        if i == times:
+            break
+        last = tw.flip(a)
+        if i % 3 == 2:
+            i += 1
+            b += 100
+            continue
+        a, b = b + 1, last
+        i += 1
+    tw.store(out[0, :], a)
+    tw.store(out[1, :], b)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 7])
+def test_tiles_swapped_in_a_while(times):
+    out = poisoned((2, 8))
+    swaps_tiles[1](VALUES, out, times)
+    a, b = VALUES, np.zeros(8, np.int64)
+    for i in range(times):
+        a, b = (a, b + 100) if i % 3 == 2 else (b + 1, a[::-1])
+    assert out.tolist() == [a.tolist(), b.tolist()]
