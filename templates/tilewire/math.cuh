@@ -46,7 +46,9 @@ TILEWIRE_DEVICE float erf_by_quotient(float x) {
   q = fmaf(q, s, 1.141072959e-01f);
   q = fmaf(q, s, 5.020723343e-01f);
   q = fmaf(q, s, 1.0f);
-  return Minimum::of(Maximum::of(__fdividef(x * p, q), -1.0f), 1.0f);
+  float inverse;  // q is 1 at least, and small
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(q));
+  return Minimum::of(Maximum::of(x * p * inverse, -1.0f), 1.0f);
 }
 
 #define TILEWIRE_MATH(Op, f32_expression, f64_expression)                 \
