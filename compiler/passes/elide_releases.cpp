@@ -70,7 +70,9 @@ class UnreleasedWork {
       is_before_[&op] |= pending;
       return false;
     }
-    const bool only_looks = op.op->effect == Effect::kPure || op.op->effect == Effect::kReads;
+    const Effect effect = op.op->effect;
+    const bool only_looks =
+        effect == Effect::kPure || effect == Effect::kReads || effect == Effect::kReports;
     return pending || !(only_looks || is_local_store(op));
   }
 

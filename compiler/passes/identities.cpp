@@ -74,7 +74,9 @@ Value* simplify_repeated(Statement& op, Inserter& insert) {
     op.operands = scalars;
     return nullptr;
   }
-  Value* element = insert.op(op.op->name, scalars, op.attributes);
+  Attributes attributes = op.attributes;
+  attributes.erase("shape");  // of `inline_cuda`, where no input has one
+  Value* element = insert.op(op.op->name, scalars, std::move(attributes));
   return insert.op("full", {element}, {{"shape", op.result()->type.shape}});
 }
 

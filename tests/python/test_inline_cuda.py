@@ -95,3 +95,45 @@ def test_refused(diagnose, emitted):
     assert "a @tw.function or a function of tw" in diagnose(reference, x="f32[?]")[0]
     with pytest.raises(tw.UserError, match=r"\{1\} names an input, there are 1"):
         emitted(place, "sm_90a", "cuda", x="f32[?]")
+
+
+@tw.function
+def plus_one(x):
+    return x + 1
+
+
+@tw.kernel
+def of_constants(x: tw.Tensor[5]):
+    tw.store(x[0], tw.inline_cuda("{0} + 1.0f", 2.0, dtype=tw.f32, reference=plus_one))
+    repeated = tw.inline_cuda("{0} + 1.0f", 2.0, dtype=tw.f32, shape=(4,), reference=plus_one)
+    tw.store(x[tw.ds(1, 4)], repeated)
+
+
+def test_constants_and_shapes(emitted):
+    x = np.zeros(5, np.float32)
+    of_constants[1](x)
+    assert (x == 3).all()
+    assert "inline_map<float, InlineCuda" in emitted(of_constants, "sm_90a", "cuda", x="f32[5]")
+    assert "ret;" in emitted(of_constants, "sm_80", "ptx", x="f32[5]")
+
+
+@tw.kernel
+def of_function(
+    x: tw.Tensor["N"], y: tw.Tensor["M"], z: tw.Tensor["N", "M"], *, N: tw.const, M: tw.const
+):
+    a, b = tw.load(x[:])[:, None], tw.load(y[:])[None, :]
+    tw.store(z[:, :], tw.inline_cuda("{0} * {1} + 1.0f", a, b, reference=times_plus_one))
+
+
+@tw.function
+def times_plus_one(a, b):
+    return plus_one(a * b)
+
+
+def test_inputs_broadcast_and_functions_are_references(emitted):
+    x, y = np.arange(3, dtype=np.float32), np.arange(4, dtype=np.float32)
+    z = np.full((3, 4), np.nan, np.float32)
+    of_function[1](x, y, z)
+    assert (z == x[:, None] * y + 1).all()
+    arguments = {"x": "f32[3]", "y": "f32[4]", "z": "f32[3, 4]"}
+    assert "x0 * x1 + 1.0f" in emitted(of_function, "sm_90a", "cuda", **arguments)

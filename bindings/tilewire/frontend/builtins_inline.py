@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tilewire._tilewire import Value
+from tilewire._tilewire import DType, Value
 from tilewire.frontend.registry import Builtin, Call, builtin
-from tilewire.frontend.values import describe, is_operand
+from tilewire.frontend.values import describe, is_number, is_operand
 
 
 @builtin
@@ -26,28 +26,31 @@ def inline_cuda(
     for each in inputs:
         if not is_operand(each) or (isinstance(each, Value) and each.type.is_view):
             call.fail(f"takes tiles, scalars and numbers, found {describe(each)}")
+    dtype = None if dtype is None else call.dtype(dtype)
     result = None
     if reference is not None:
-        result = _reference(call, reference, inputs)
+        result = _reference(call, reference, inputs, dtype)
     return call.build(
         "inline_cuda",
         code,
         list(inputs),
-        None if dtype is None else call.dtype(dtype),
+        dtype,
         [] if shape is None else call.shape(shape),
         result,
         _line(call),
     )
 
 
-def _reference(call: Call, reference: Any, inputs: tuple[Any, ...]) -> Value:
-    """What the reference gives for the same inputs."""
+def _reference(call: Call, reference: Any, inputs: tuple[Any, ...], dtype: DType | None) -> Value:
+    """What the reference gives for the same inputs; of constants that may be a number."""
     if isinstance(reference, Builtin):
         result = reference.lower(call, inputs, {})
     elif hasattr(call.visitor, "inline") and hasattr(reference, "returns_value"):
         result = call.visitor.inline(call.node, reference, inputs, {})
     else:
         call.fail(f"reference= is a @tw.function or a function of tw, found {describe(reference)}")
+    if is_number(result):
+        return call.build("cast", result, DType.f32 if dtype is None else dtype)
     if not isinstance(result, Value):
         call.fail(f"the reference gives {describe(result)}, not a tile or a scalar")
     return result
