@@ -44,7 +44,9 @@ TEST_CASE("tiles count where a reduction stands between their definition and the
 TEST_CASE("slices count what each thread holds") {
   Program program = program_of("  scalar %s: f32",
                                "%a = full(%s) {shape = [64]}: tile<f32[64], vector 1, per_row 8>\n"
-                               "%b = exp(%a): tile<f32[64], vector 1, per_row 8>\n");
+                               "%b = exp(%a): tile<f32[64], vector 1, per_row 8>\n"
+                               "%c = sum(%a): f32\n"
+                               "%d = mul(%b, %c): tile<f32[64], vector 1, per_row 8>\n");
   program.num_threads = 128;
   CHECK(tile_registers(program) == 4);  // 64 rows over 16 groups
 }
