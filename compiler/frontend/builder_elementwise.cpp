@@ -123,6 +123,7 @@ Value* Builder::cast(Operand operand, DType dtype) {
 
 Value* Builder::full(std::vector<std::int64_t> shape, Operand value, DType dtype) {
   Value* element = cast(value, dtype);
+  if (shape.empty() && element->type.is_scalar()) return element;
   return emit("full", {element}, {{"shape", std::move(shape)}})->result();
 }
 

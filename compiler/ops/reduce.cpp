@@ -31,7 +31,9 @@ std::vector<Type> infer_sum(const OpCall& call) {
 std::vector<Type> infer_extremum(const OpCall& call) {
   const DType dtype = require_tile(call, 0).dtype;
   refuse_fp8(call, dtype);
-  if (dtype == DType::kBool) call.fail("works on numbers, got bool");
+  if (dtype == DType::kBool) {
+    call.fail("works on numbers, got bool; any is the largest of bools, all the smallest");
+  }
   return {without_axis(call, dtype)};
 }
 

@@ -60,7 +60,9 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
             return self.value_attribute(node, base)
         try:
             return self.resolve(getattr(base, node.attr))
-        except AttributeError as error:
+        except Exception as error:
+            if not isinstance(error, AttributeError):  # of the user's property or __getattr__
+                self.fail(node, f"`{ast.unparse(node)}`: {error}")
             if isinstance(base, tuple | dict) and node.attr in ("append", "extend", "update"):
                 self.fail(
                     node,

@@ -110,7 +110,10 @@ def describe(value: Any) -> str:
         return str(value)
     parts = parts_of(value)
     if parts is None or is_static(value):
-        return repr(value)
+        try:
+            return repr(value)
+        except Exception:  # of the user's __repr__
+            return f"an object of {type(value).__name__}"
     items = [describe(each.value) for each in parts]
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

@@ -155,3 +155,35 @@ def test_tile_of_two_million_elements(diagnose):
     assert message == (
         "load: a tile of [2097152] has more than 1048576 elements; work on smaller ones in a loop"
     )
+
+
+class Broken:
+    def __getattr__(self, name):
+        raise RuntimeError(f"no {name} here")
+
+    def __repr__(self):
+        raise RuntimeError("no text either")
+
+
+BROKEN = Broken()
+
+
+def test_objects_that_raise(diagnose):
+    def attribute(x: tw.Tensor["N"]):
+        tw.store(x[0], BROKEN.value)  # error
+
+    def value(x: tw.Tensor["N"]):
+        tw.store(x[0], BROKEN)  # error
+
+    assert diagnose(attribute, x="f32[?]") == ("`BROKEN.value`: no value here", "BROKEN.value")
+    assert diagnose(value, x="f32[?]")[0].endswith("found an object of Broken")
+
+
+def test_largest_of_bools(diagnose):
+    def f(x: tw.Tensor["N"]):
+        tw.store(x[0], tw.max(tw.zeros((4,), tw.bool)))  # error
+
+    message, _ = diagnose(f, x="bool[?]")
+    assert message == (
+        "max: works on numbers, got bool; any is the largest of bools, all the smallest"
+    )
