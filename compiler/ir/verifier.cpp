@@ -111,9 +111,8 @@ void Verifier::verify_signature() {
     check(value->type == Type::scalar(kIndex), nullptr,
           fmt::format("dimension `{}` has type {}", name, value->type.to_string()));
   }
-  for (const auto& fact_size :
-       {program_.facts.contiguous.size(), program_.facts.alignment.size(),
-        program_.facts.local_only.size()}) {
+  for (const auto& fact_size : {program_.facts.contiguous.size(), program_.facts.alignment.size(),
+                                program_.facts.local_only.size()}) {
     check(fact_size == 0 || fact_size == num_parameters, nullptr,
           "facts must be known for all parameters or for none");
   }
