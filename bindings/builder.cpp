@@ -9,6 +9,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/casters.h"
+#include "bindings/python_builder.h"
 #include "compiler/support/error.h"
 
 namespace py = pybind11;
@@ -16,19 +17,7 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
-/// Values belong to the program under construction. `finish` hands it over with its values, so
-/// that using one of them, or the builder, afterwards is refused.
-struct PythonBuilder : Builder {
-  using Builder::Builder;
-  ProgramPtr finished;
-
-  ProgramPtr finish_shared() {
-    finished = std::make_shared<PythonProgram>(finish());
-    return finished;
-  }
-};
-
-using Class = py::class_<PythonBuilder>;
+using Class = BuilderClass;
 constexpr auto kReference = py::return_value_policy::reference_internal;
 
 Iterate iterate_from_name(const std::string& name) {
@@ -52,7 +41,7 @@ void bind_signature(Class& builder) {
           py::arg("file"), py::arg("line"), py::arg("column"))
       .def("name", &Builder::name, kReference, py::arg("value").none(false), py::arg("user_name"))
       .def("tensor", &Builder::tensor, kReference, py::arg("name"), py::arg("dtype"),
-           py::arg("shape"))
+           py::arg("shape"), py::arg("is_constant") = false)
       .def("window", &Builder::window, kReference, py::arg("name"), py::arg("dtype"),
            py::arg("shape"))
       .def("scalar", &Builder::scalar, kReference, py::arg("name"), py::arg("dtype"))
@@ -75,9 +64,19 @@ void bind_scalars_and_memory(Class& builder) {
       .def("extent", &Builder::extent, kReference, py::arg("view").none(false),
            py::arg("dimension"))
       .def("load", &Builder::load, kReference, py::arg("view").none(false),
-           py::arg("other") = std::nullopt, py::arg("where") = nullptr)
+           py::arg("other") = std::nullopt, py::arg("where") = nullptr, py::arg("cache") = "")
       .def("store", &Builder::store, py::arg("view").none(false), py::arg("value"),
-           py::arg("where") = nullptr)
+           py::arg("where") = nullptr, py::arg("cache") = "")
+      .def("view", &Builder::view, kReference, py::arg("base").none(false), py::arg("offset"),
+           py::arg("shape"), py::arg("strides") = std::vector<Operand>{})
+      .def("permute", &Builder::permute, kReference, py::arg("view").none(false),
+           py::arg("order") = std::vector<std::int64_t>{})
+      .def("field", &Builder::field, kReference, py::arg("bytes").none(false), py::arg("offset"),
+           py::arg("dtype"), py::arg("shape"))
+      .def("inside", &Builder::inside, kReference, py::arg("view").none(false))
+      .def("prefetch", &Builder::prefetch, py::arg("view").none(false))
+      .def("is_lsa", &Builder::is_lsa, kReference, py::arg("rank"))
+      .def("team_size", &Builder::team_size, py::arg("team"))
       .def("barrier", &Builder::barrier, py::arg("team") = "world", py::arg("scope") = "instance",
            py::arg("order") = "acq_rel");
 }
@@ -205,6 +204,18 @@ void bind_control_flow(Class& builder) {
           },
           py::arg("iterate"), py::arg("lower"), py::arg("upper"), py::arg("step"),
           py::arg("initial"), "Opens a loop; returns its index and the carried values.")
+      .def(
+          "begin_for_team",
+          [](PythonBuilder& self, const std::string& iterate, const std::string& team,
+             const Operand& start, const std::vector<Operand>& initial) {
+            const Builder::Loop loop =
+                self.begin_for_team(iterate_from_name(iterate), team, start, initial);
+            py::object owner = py::cast(&self);
+            return py::make_tuple(py::cast(loop.index, kReference, owner),
+                                  py::cast(loop.carried, kReference, owner));
+          },
+          py::arg("iterate"), py::arg("team"), py::arg("start"), py::arg("initial"),
+          "Opens a loop over the ranks of a team; returns its index and the carried values.")
       .def("end_for", &Builder::end_for, kReference, py::arg("yielded"))
       .def("begin_while", &Builder::begin_while, kReference, py::arg("initial"),
            "Opens a loop's condition; returns the carried values as it sees them.")
@@ -263,6 +274,7 @@ void bind_builder(py::module_& module) {
   bind_matmul(builder);
   bind_numbers(builder);
   bind_control_flow(builder);
+  bind_builder_work(module, builder);
 }
 
 }  // namespace tilewire::bindings

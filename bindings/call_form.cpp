@@ -194,6 +194,7 @@ bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensio
         break;
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
+      case ArgumentSlot::Kind::kCounters:
         break;
     }
   }

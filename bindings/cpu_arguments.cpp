@@ -28,7 +28,8 @@ std::uint64_t slot_of(const ArgumentSlot& slot, const BoundArguments& bound) {
       return std::bit_cast<std::uint64_t>(bound.arguments.at(index).array.strides[slot.dimension]);
     case ArgumentSlot::Kind::kDeviceComm:
     case ArgumentSlot::Kind::kLane:
-      return 0;  // the CPU's lane belongs to the virtual world
+    case ArgumentSlot::Kind::kCounters:
+      return 0;  // the CPU's lane and counters belong to the launch
   }
   throw InternalError("an argument slot of an unknown kind");
 }

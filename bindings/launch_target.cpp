@@ -79,6 +79,7 @@ std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArgume
         break;
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
+      case ArgumentSlot::Kind::kCounters:
         break;
     }
   }

@@ -30,8 +30,8 @@ class LaunchTarget {
   virtual const void* communicator() const = 0;
   /// The grid of `tw.auto` for run-time extents in the order of `Artifact::dimensions`.
   virtual int auto_grid(std::span<const std::int64_t> extents) const = 0;
-  /// One value per slot of `Artifact::arguments`; those of kDeviceComm and kLane are the target's
-  /// own. Needs no GIL; calls may come from several threads at once.
+  /// One value per slot of `Artifact::arguments`; those of kDeviceComm, kLane and kCounters are the
+  /// target's own. Needs no GIL; calls may come from several threads at once.
   virtual void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) = 0;
 };
 

@@ -41,6 +41,8 @@ const char* name_of(Effect effect) {
       return "reads";
     case Effect::kWrites:
       return "writes";
+    case Effect::kHidden:
+      return "hidden";
     case Effect::kSynchronises:
       return "synchronises";
     case Effect::kReports:

@@ -42,8 +42,8 @@ class RecordingTarget : public LaunchTarget {
     const auto layout = ArgumentLayout::of(*artifact_, kDeviceCommBytes);
     const std::size_t size = std::min(layout.slots.at(index).size, sizeof(ArgumentValue));
     const ArgumentSlot::Kind kind = artifact_->arguments.at(index).kind;
-    const bool is_own =
-        kind != ArgumentSlot::Kind::kDeviceComm && kind != ArgumentSlot::Kind::kLane;
+    const bool is_own = kind != ArgumentSlot::Kind::kDeviceComm &&
+                        kind != ArgumentSlot::Kind::kLane && kind != ArgumentSlot::Kind::kCounters;
     return py::bytes(reinterpret_cast<const char*>(&values_[index]), is_own ? size : 0);
   }
 

@@ -10,6 +10,7 @@ from tilewire._tilewire import DType, Target
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
+    from tilewire.record import Record
     from tilewire.window import Window
 
 
@@ -36,8 +37,9 @@ class Communicator:
         """Where windows lie and arguments must: `cpu`, `cuda:1`."""
         return "cpu"
 
-    def window(self, shape: Any, dtype: DType) -> Window:
-        """Collective: symmetric memory of `shape` on every rank, cleared on the CPU only."""
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
+        """Collective: symmetric memory of `shape` on every rank, cleared on the CPU only. `dtype`
+        may be a `tw.record(…)`."""
         raise NotImplementedError
 
     def barrier(self) -> None:

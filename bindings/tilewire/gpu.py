@@ -11,6 +11,7 @@ from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import UserError
 from tilewire.launch import Call
+from tilewire.record import Record, takes_records
 from tilewire.types import as_dtype
 from tilewire.virtual import VirtualCommunicator
 from tilewire.window import Window, check_shape, make_window, num_bytes
@@ -101,7 +102,8 @@ class GpuCommunicator(_GpuLauncher):
         self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
         self._agreed: dict[Any, int] = {}
 
-    def window(self, shape: Any, dtype: DType) -> Window:
+    @takes_records
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
         shape, dtype = check_shape(shape), as_dtype(dtype)
         stream = _tilewire.current_stream(self._device)
         memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
@@ -198,7 +200,8 @@ class VirtualGpuCommunicator(VirtualCommunicator):
     def device(self) -> str:
         return f"cuda:{self._device}"
 
-    def window(self, shape: Any, dtype: DType) -> Window:
+    @takes_records
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
         shape, dtype = check_shape(shape), as_dtype(dtype)
         stream = _tilewire.current_stream(self._device)
         memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)

@@ -104,7 +104,7 @@ def launch_alone(
 
 
 def _alone(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
-    from tilewire.local import local_communicator
+    from tilewire.this_process import local_communicator
 
     return local_communicator(_device_of(kernel, bound) or "cpu")
 
@@ -144,7 +144,11 @@ class Call:
                 kind = "window" if argument.kind == "window" else "tensor"
                 if kind == "window" and parameter.annotation.kind == "tensor":
                     kind = "tensor"  # this rank's copy
-                described[parameter.name] = ArrayArgument(kind, argument.dtype, argument.shape)
+                dtype, shape = argument.dtype, argument.shape
+                record = getattr(bound[parameter.name], "record", None)
+                if kind == "window" and record is not None:
+                    dtype, shape = record, shape[:-1]
+                described[parameter.name] = ArrayArgument(kind, dtype, shape)
             elif parameter.is_array:
                 raise UserError(
                     f"kernel `{kernel.name}`: argument `{parameter.name}` must be "

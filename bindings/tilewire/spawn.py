@@ -15,6 +15,7 @@ from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, set_of_thread
 from tilewire.errors import HangError, UserError
 from tilewire.launch import Call
+from tilewire.record import Record, takes_records
 from tilewire.rendezvous import Ended, Rendezvous
 from tilewire.virtual import HostRequest, HostWorld
 from tilewire.window import Window
@@ -86,7 +87,8 @@ class RankCommunicator(Communicator):
         self._meeting = meeting
         self._is_closed = False
 
-    def window(self, shape: Any, dtype: DType) -> Window:
+    @takes_records
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
         self._require_open()
         what = f"comm.window({shape!r}, {dtype!r})"
         return self._meeting.meet(self.rank, what, (self, shape, dtype), self._make_windows)

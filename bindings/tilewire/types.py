@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,12 +69,13 @@ class ArrayAnnotation:
 
     kind: str  # "tensor" or "window"
     dimensions: tuple[str | int, ...] | None = None
+    is_constant: bool = False  # `tw.constant(…)`
 
     def __str__(self) -> str:
-        name = self.kind.capitalize()
-        if self.dimensions is None:
-            return f"tw.{name}"
-        return f"tw.{name}[{', '.join(repr(each) for each in self.dimensions)}]"
+        text = f"tw.{self.kind.capitalize()}"
+        if self.dimensions is not None:
+            text += f"[{', '.join(repr(each) for each in self.dimensions)}]"
+        return f"tw.constant({text})" if self.is_constant else text
 
 
 def make_array_annotation(kind: str, dimensions: Any) -> ArrayAnnotation:
@@ -98,6 +100,19 @@ class Tensor:
 
     def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
         return make_array_annotation("tensor", dimensions)
+
+
+def constant(annotation: Any) -> ArrayAnnotation:
+    """`w: tw.constant(tw.Tensor["N"])`: nobody writes this tensor during a launch, so that its
+    loads may move above waits and out of loops."""
+    if annotation is Tensor:
+        annotation = ArrayAnnotation("tensor")
+    if not isinstance(annotation, ArrayAnnotation) or annotation.kind != "tensor":
+        raise UserError(
+            f"tw.constant takes a tw.Tensor, found {annotation}: peers may write a window at any "
+            f"time"
+        )
+    return dataclasses.replace(annotation, is_constant=True)
 
 
 class Constant:

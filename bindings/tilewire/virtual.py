@@ -9,6 +9,7 @@ from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import BackendError, UserError
 from tilewire.launch import Call
+from tilewire.record import Record, takes_records
 from tilewire.types import as_dtype
 from tilewire.window import Window, check_shape, make_window, num_bytes
 
@@ -123,7 +124,8 @@ class VirtualCommunicator(Communicator):
         self.target = world.target
         self._world = world
 
-    def window(self, shape: Any, dtype: DType) -> Window:
+    @takes_records
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
         return self._world.windows([self], [0], shape, dtype)[0]
 
     def barrier(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilewire import _tilewire
 from tilewire._tilewire import DType
 from tilewire.errors import UserError
+from tilewire.record import Record
 from tilewire.types import ArrayAnnotation, make_array_annotation
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Window(_tilewire.Window):
 
     annotation_kind = "window"
     comm: Communicator
+    record: Record | None = None
+    """Its element type, where that is a record: the last dimension holds the record's bytes."""
     memory: Any
     """On GPUs: what `comm.free` gives back."""
     of_ranks: list[Window]
@@ -41,7 +44,11 @@ class Window(_tilewire.Window):
                 f"there is no rank {rank!r}: window.at takes a rank from 0 to {size - 1}"
             )
         copy = super().at(int(rank))
-        return copy.numpy() if self.device == "cpu" else copy
+        if self.device != "cpu":
+            return copy
+        if self.record is not None:
+            return copy.numpy().view(self.record.numpy_dtype)[..., 0]
+        return copy.numpy()
 
 
 def make_window(

@@ -93,8 +93,11 @@ Value* Builder::parameter(Parameter::Kind kind, std::string name, DType dtype,
   return value;
 }
 
-Value* Builder::tensor(std::string name, DType dtype, std::vector<Dimension> shape) {
-  return parameter(Parameter::Kind::kTensor, std::move(name), dtype, std::move(shape));
+Value* Builder::tensor(std::string name, DType dtype, std::vector<Dimension> shape,
+                       bool is_constant) {
+  Value* value = parameter(Parameter::Kind::kTensor, std::move(name), dtype, std::move(shape));
+  program_.parameters.back().is_constant = is_constant;
+  return value;
 }
 
 Value* Builder::window(std::string name, DType dtype, std::vector<Dimension> shape) {
@@ -158,10 +161,12 @@ Value* Builder::materialise(const Operand& operand, DType dtype) {
 }
 
 Value* Builder::program_id(int axis) {
+  if (axis == 0 && !instances_.empty()) return instances_.back().id;
   return emit("program_id", {}, {{"axis", std::int64_t{axis}}})->result();
 }
 
 Value* Builder::num_programs(int axis) {
+  if (axis == 0 && !instances_.empty()) return instances_.back().count;
   return emit("num_programs", {}, {{"axis", std::int64_t{axis}}})->result();
 }
 
@@ -169,7 +174,31 @@ Value* Builder::rank(std::string_view team) {
   return emit("rank", {}, {{"team", std::string(team)}})->result();
 }
 
+std::int64_t Builder::team_size(std::string_view team) const {
+  if (team == "world") return program_.world_size;
+  if (team == "lsa") return program_.lsa_size;
+  if (team == "rail") return program_.world_size / program_.lsa_size;
+  if (team == "local") return 1;
+  fail(fmt::format("there is no team '{}': world, lsa, rail, local", team));
+}
+
+Value* Builder::is_lsa(Operand rank) {
+  if (const auto* literal = std::get_if<std::int64_t>(&rank)) {
+    if (*literal < 0 || *literal >= world_size()) {
+      fail(fmt::format("there is no rank {} in a world of {}", *literal, world_size()));
+    }
+  }
+  return emit("is_lsa", {to_index(rank, "a rank")})->result();
+}
+
 void Builder::barrier(std::string_view team, std::string_view scope, std::string_view order) {
+  for (const Open& open : open_) {
+    if (!open.counter || scope != "instance") continue;
+    fail(
+        "barrier: inside a loop with schedule=\"dynamic\", instances of one program id take "
+        "different numbers of turns on each rank and never meet; put the barrier before or behind "
+        "the loop, or use schedule=\"static\"");
+  }
   emit("barrier", {},
        {{"team", std::string(team)}, {"scope", std::string(scope)}, {"order", std::string(order)}});
 }

@@ -41,6 +41,52 @@ struct Index {
   static Index tile(Value* indices);
 };
 
+/// How `Builder::tiles` divides and orders.
+struct TileOrder {
+  /// M is divided into so many parts as `torch.chunk` does: all of ceil(M / split) rows but the
+  /// last, later ones empty. No tile crosses two parts. Absent: one part.
+  std::optional<Operand> split;
+  /// The part that comes first; the others follow it, around the end.
+  std::optional<Operand> start;
+  /// Inside a part: `row` (n runs fastest), `column` (m runs fastest), `grouped` (in bands of
+  /// `group` rows of tiles, m runs fastest: neighbours share operands in the L2 cache).
+  std::string_view order = "row";
+  std::int64_t group = 8;
+};
+
+/// Tiles of an M x N problem, as `Builder::tiles` divides it.
+struct TileGrid {
+  Value* count = nullptr;  ///< of all parts; an index
+  std::int64_t block_m = 0;
+  std::int64_t block_n = 0;
+  std::int64_t group = 0;  ///< rows of tiles in a band; 0: in `row` or `column` order
+  bool is_row_order = true;
+  bool is_split = false;
+  bool is_even = false;  ///< all parts are known to be alike
+  Value* chunk = nullptr;      ///< rows of a part that isn't the last
+  Value* m = nullptr;          ///< M
+  Value* num_rows = nullptr;   ///< rows of tiles, of all parts
+  Value* part_rows = nullptr;  ///< rows of tiles of a part that isn't the last
+  Value* columns = nullptr;    ///< tiles side by side
+  Value* shift = nullptr;      ///< number of the tile that comes first; null: 0
+};
+
+/// One of them. Rows and columns that don't exist, because M, N or the part ends, are masked.
+struct Work {
+  Index m;                       ///< rows
+  Index n;                       ///< columns; not of ragged tiles
+  Index local_m;                 ///< rows, counted from the part's or the group's first
+  Value* part = nullptr;         ///< whose rows; of ragged tiles: the group
+  Value* local_index = nullptr;  ///< the tile's number in its part, in row-major order
+};
+
+/// Tiles over groups of rows whose sizes lie on the device.
+struct RaggedGrid {
+  Value* count = nullptr;
+  Value* sizes = nullptr;
+  std::int64_t block = 0;
+};
+
 /// Makes IR by the rules of the language: widening, broadcasting, literals, loop-carried types.
 /// Both frontends stand on it; names are those of `tw` in Python. Values belong to the program
 /// under construction. Wrong use throws UserError at the current location.
@@ -57,7 +103,9 @@ class Builder {
 
   // Signature. Run-time dimensions appear in the order of first use. A dimension that was declared
   // by `constant_parameter` before is static.
-  Value* tensor(std::string name, DType dtype, std::vector<Dimension> shape);
+  /// `is_constant`: nobody writes it during a launch, so that its loads may move above waits.
+  Value* tensor(std::string name, DType dtype, std::vector<Dimension> shape,
+                bool is_constant = false);
   Value* window(std::string name, DType dtype, std::vector<Dimension> shape);
   Value* scalar(std::string name, DType dtype);
   Value* dimension(std::string_view name);  ///< UserError where no parameter has it
@@ -72,6 +120,9 @@ class Builder {
   Value* program_id(int axis = 0);
   Value* num_programs(int axis = 0);
   Value* rank(std::string_view team = "world");
+  std::int64_t team_size(std::string_view team) const;
+  /// Whether loads and stores reach a rank of the world. Under an `if` on it, `at` takes that rank.
+  Value* is_lsa(Operand rank);
   Value* cdiv(Operand a, Operand b);
 
   // Views and memory.
@@ -79,8 +130,24 @@ class Builder {
   /// Missing indices mean `all`. A range with literal bounds is a `ds`: its tile is static.
   Value* slice(Value* view, const std::vector<Index>& indices);
   Value* extent(Value* view, int dimension);
-  Value* load(Value* view, std::optional<Operand> other = {}, Value* where = nullptr);
-  void store(Value* view, Operand value, Value* where = nullptr);
+  /// Memory from `offset` elements behind the view's first on, under any shape (literals, or
+  /// integers of the program) and strides (in elements; empty: without gaps, row-major). That it is
+  /// there is the caller's promise: the new view's own extents are all that is checked.
+  Value* view(Value* base, Operand offset, const std::vector<Operand>& shape,
+              const std::vector<Operand>& strides = {});
+  /// The view's dimensions in another order; empty: reversed.
+  Value* permute(Value* view, std::vector<std::int64_t> order = {});
+  /// A field of the records that lie in the last dimension of a view of bytes; `offset` in bytes.
+  Value* field(Value* bytes, std::int64_t offset, DType dtype, std::vector<std::int64_t> shape);
+  /// Which elements of the view exist: a bool tile of its shape.
+  Value* inside(Value* view);
+  /// `cache`: a hint of `load_cache_hints()`; empty: none.
+  Value* load(Value* view, std::optional<Operand> other = {}, Value* where = nullptr,
+              std::string_view cache = {});
+  /// `cache`: a hint of `store_cache_hints()`.
+  void store(Value* view, Operand value, Value* where = nullptr, std::string_view cache = {});
+  /// Brings what the view looks at into the L2 cache.
+  void prefetch(Value* view);
 
   // Tiles.
   Value* full(std::vector<std::int64_t> shape, Operand value, DType dtype);
@@ -204,6 +271,9 @@ class Builder {
   };
   Loop begin_for(Iterate iterate, Operand lower, Operand upper, Operand step,
                  const std::vector<Operand>& initial);
+  /// The ranks of a team (kRanks), or all but this one (kPeers) from `start` on around the team.
+  Loop begin_for_team(Iterate iterate, std::string_view team, Operand start,
+                      const std::vector<Operand>& initial);
   Values end_for(const std::vector<Operand>& yielded);  ///< cast to the types at entry
   /// Returns the carried values as the condition sees them.
   Values begin_while(const std::vector<Operand>& initial);
@@ -220,11 +290,30 @@ class Builder {
   /// and where a loop's body ends with it, `end_for` and `end_while` take nothing.
   void return_();
 
+  // Dividing work.
+  TileGrid tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t block_n,
+                 const TileOrder& order = {});
+  Work tile(const TileGrid& grid, Value* index);
+  /// `sizes`: a view of integers of rank 1. The groups' rows lie behind each other; a size below 0
+  /// counts as 0. Nobody may write the sizes while the tiles are gone through.
+  RaggedGrid ragged(Value* sizes, std::int64_t block);
+  Work tile(const RaggedGrid& grid, Value* index);
+  /// Whether this program instance is one of the `count` from `first` on. Until `leave_instances`,
+  /// program ids and `persistent` are those among them: to be used under an `if` on the result.
+  Value* enter_instances(Operand first, Operand count);
+  void leave_instances();
+
+  /// The indices below `count` that no other instance of this rank's launch has taken: each takes
+  /// the next one when it has done its last. Ends with `end_for`. In no other loop; inside it,
+  /// barriers of instances can't meet.
+  Loop begin_dynamic(Operand count, const std::vector<Operand>& initial);
+
   // Control flow, closed form (for C++).
   using LoopBody = std::function<std::vector<Operand>(Value* index, const Values& carried)>;
   Values for_range(Operand lower, Operand upper, Operand step, const std::vector<Operand>& initial,
                    const LoopBody& body);
   Values for_persistent(Operand count, const std::vector<Operand>& initial, const LoopBody& body);
+  Values for_dynamic(Operand count, const std::vector<Operand>& initial, const LoopBody& body);
   Values for_ranks(const std::vector<Operand>& initial, const LoopBody& body);
   Values for_peers(const std::vector<Operand>& initial, const LoopBody& body);
   using Condition = std::function<Value*(const Values& carried)>;
@@ -233,6 +322,7 @@ class Builder {
                 const WhileBody& body);
   using Branch = std::function<std::vector<Operand>()>;
   Values if_(Value* condition, const Branch& then_branch, const Branch& else_branch);
+  void instances(Operand first, Operand count, const std::function<void()>& body);
 
   /// Any op of the table, exactly as given: no widening, no broadcasting.
   Statement* emit(std::string_view op, Values operands, Attributes attributes = {});
@@ -245,8 +335,9 @@ class Builder {
   /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;
-    std::vector<Operand> then_values;  ///< of an if, known from begin_else on
-    bool in_else = false;              ///< in the second region, of an if or a while
+    std::vector<Operand> then_values;          ///< of an if, known from begin_else on
+    bool in_else = false;                      ///< in the second region, of an if or a while
+    std::optional<std::int64_t> counter = {};  ///< of a dynamic loop
   };
 
   Value* materialise(const Operand& operand, DType dtype);
@@ -263,6 +354,8 @@ class Builder {
   std::int64_t to_axis(std::string_view op, const Value* tile, int axis) const;
   DType common_dtype_of(const std::vector<Operand>& operands) const;
   void broadcast_tiles(std::vector<Index>& indices);
+  Value* group_size(Value* sizes, Value* group);
+  Value* next_index(std::int64_t counter);
   std::vector<std::int64_t> common_shape_of(std::string_view op,
                                             const std::vector<Operand>& operands) const;
   void report(std::string_view op, Values operands, Attributes attributes);
@@ -283,7 +376,15 @@ class Builder {
   Open take_open(StatementKind kind, std::string_view call);
   [[noreturn]] void fail(const std::string& message) const;
 
+  /// The program instances of an open `enter_instances`.
+  struct Instances {
+    Value* id;
+    Value* count;
+  };
+
   Program program_;
+  std::vector<Instances> instances_;  ///< innermost last
+  std::int64_t num_counters_ = 0;
   SourceLocation location_;
   std::vector<Region*> regions_;  ///< innermost last
   std::vector<Open> open_;

@@ -102,6 +102,11 @@ void Builder::yield(const std::vector<Operand>& operands, const std::vector<Type
 
 Builder::Loop Builder::begin_for(Iterate iterate, Operand lower, Operand upper, Operand step,
                                  const std::vector<Operand>& initial) {
+  if (iterate == Iterate::kPersistent && !instances_.empty()) {
+    iterate = Iterate::kRange;
+    lower = instances_.back().id;
+    step = instances_.back().count;
+  }
   auto statement = std::make_unique<Statement>();
   statement->kind = StatementKind::kFor;
   statement->location = location_;
@@ -121,7 +126,22 @@ Builder::Loop Builder::begin_for(Iterate iterate, Operand lower, Operand upper, 
   return loop;
 }
 
+Builder::Loop Builder::begin_for_team(Iterate iterate, std::string_view team, Operand start,
+                                      const std::vector<Operand>& initial) {
+  const std::int64_t size = team_size(team);
+  Loop loop = begin_for(iterate, start, size, std::int64_t{1}, initial);
+  if (team != "world") open_.back().statement->attributes.emplace("team", std::string(team));
+  return loop;
+}
+
 Values Builder::end_for(const std::vector<Operand>& yielded) {
+  if (!open_.empty() && open_.back().counter) {
+    std::vector<Operand> next = {next_index(*open_.back().counter)};
+    next.insert(next.end(), yielded.begin(), yielded.end());
+    Values results = end_while(next);
+    results.erase(results.begin());
+    return results;
+  }
   if (open_.empty() || open_.back().statement->kind != StatementKind::kFor) {
     fail("end_for without begin_for");
   }

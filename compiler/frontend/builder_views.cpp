@@ -167,9 +167,11 @@ Value* Builder::slice(Value* view, const std::vector<Index>& given) {
       ->result();
 }
 
-Value* Builder::load(Value* view, std::optional<Operand> other, Value* where) {
+Value* Builder::load(Value* view, std::optional<Operand> other, Value* where,
+                     std::string_view cache) {
   Values operands = {view};
   Attributes attributes;
+  if (!cache.empty()) attributes.emplace("cache", std::string(cache));
   if (other) {
     const Type tile = Type::tile(view->type.dtype, view->type.shape);
     auto* const* value = std::get_if<Value*>(&*other);
@@ -186,7 +188,7 @@ Value* Builder::load(Value* view, std::optional<Operand> other, Value* where) {
   return emit("load", std::move(operands), std::move(attributes))->result();
 }
 
-void Builder::store(Value* view, Operand value, Value* where) {
+void Builder::store(Value* view, Operand value, Value* where, std::string_view cache) {
   if (!view->type.is_view()) {
     fail(
         fmt::format("store: {} is no place in memory; its first argument is a tensor, a window or "
@@ -199,6 +201,7 @@ void Builder::store(Value* view, Operand value, Value* where) {
                                      : fit(value, Type::tile(view->type.dtype, view->type.shape),
                                            "the stored value")};
   Attributes attributes;
+  if (!cache.empty()) attributes.emplace("cache", std::string(cache));
   if (where != nullptr) {
     operands.push_back(where->type.is_scalar()
                            ? where

@@ -101,6 +101,9 @@ void Parser::declaration() {
     program_.constants.emplace_back(std::move(name), attribute());
   } else if (accept("tensor")) {
     parameter(Parameter::Kind::kTensor);
+  } else if (accept("constant")) {
+    parameter(Parameter::Kind::kTensor);
+    program_.parameters.back().is_constant = true;
   } else if (accept("window")) {
     parameter(Parameter::Kind::kWindow);
   } else if (accept("scalar")) {
@@ -109,7 +112,7 @@ void Parser::declaration() {
     const Token name = take(Token::Kind::kValue, "the dimension as `%NAME`");
     program_.dimensions.emplace_back(name.text, define(name, Type::scalar(kIndex), nullptr));
   } else {
-    fail("`const`, `tensor`, `window`, `scalar`, `dimension` or `}`");
+    fail("`const`, `tensor`, `constant`, `window`, `scalar`, `dimension` or `}`");
   }
 }
 

@@ -10,10 +10,10 @@
 namespace tilewire {
 namespace {
 
-std::string_view keyword(Parameter::Kind kind) {
-  switch (kind) {
+std::string_view keyword(const Parameter& parameter) {
+  switch (parameter.kind) {
     case Parameter::Kind::kTensor:
-      return "tensor";
+      return parameter.is_constant ? "constant" : "tensor";
     case Parameter::Kind::kWindow:
       return "window";
     case Parameter::Kind::kScalar:
@@ -66,8 +66,8 @@ class Printer {
 
   void parameter(std::size_t index) {
     const Parameter& parameter = program_.parameters[index];
-    std::string text = fmt::format("{} {}: {}", keyword(parameter.kind),
-                                   value_text(parameter.value), name_of(parameter.dtype));
+    std::string text = fmt::format("{} {}: {}", keyword(parameter), value_text(parameter.value),
+                                   name_of(parameter.dtype));
     if (parameter.kind != Parameter::Kind::kScalar) {
       std::vector<std::string> extents;
       for (const Dimension& dimension : parameter.shape) {

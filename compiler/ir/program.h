@@ -99,6 +99,7 @@ struct Parameter {
   DType dtype = DType::kF32;
   std::vector<Dimension> shape;  ///< row-major; empty for scalars
   Value* value = nullptr;        ///< the body's argument
+  bool is_constant = false;      ///< a tensor that nobody writes during a launch (`tw.constant`)
 };
 
 /// What is known about a launch's arguments on this rank only: it may change code, never the

@@ -38,6 +38,8 @@ struct ArgumentSlot {
     kStride,      ///< int64, elements: of parameter `index`, dimension `dimension`
     kDeviceComm,  ///< ncclDevComm by value, as opaque bytes
     kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh)
+    kCounters,  ///< void*: `LaunchRules::num_counters` and one more 64-bit words of device memory,
+                ///< 0 when a launch starts and when it has ended, used by no other meanwhile
   };
   Kind kind = Kind::kTensor;
   int index = 0;
@@ -60,6 +62,7 @@ struct LaunchRules {
   /// Extents that bound how many instances are useful (`persistent` loops over run-time
   /// dimensions that all ranks share): indices into `Program::dimensions`. Empty: no bound.
   std::vector<int> useful_grid_dimensions;
+  int num_counters = 0;  ///< of loops that hand out work dynamically
 };
 
 /// What the compiler hands the runtime. `compiler/` and `runtime/` meet only here.

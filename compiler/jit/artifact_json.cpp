@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 /// Enumerators by name, in their order: a file stays readable when one is added.
 constexpr const char* kParameterKinds[] = {"tensor", "window", "scalar"};
 constexpr const char* kSlotKinds[] = {"tensor", "window",      "scalar", "extent",
-                                      "stride", "device_comm", "lane"};
+                                      "stride", "device_comm", "lane",   "counters"};
 
 template <typename Enum, std::size_t kCount>
 Enum enum_from(const Json& json, const char* const (&names)[kCount]) {
@@ -104,6 +104,7 @@ Json to_value(const LaunchRules& launch) {
           {"cluster_size", launch.cluster_size},
           {"cooperative", launch.cooperative},
           {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+          {"num_counters", launch.num_counters},
           {"useful_grid_dimensions", launch.useful_grid_dimensions}};
 }
 
@@ -113,6 +114,7 @@ LaunchRules launch_from(const Json& json) {
   launch.cluster_size = int_from(json.at("cluster_size"));
   launch.cooperative = json.at("cooperative").get<bool>();
   launch.dynamic_shared_bytes = int_from(json.at("dynamic_shared_bytes"));
+  launch.num_counters = int_from(json.at("num_counters"));
   launch.useful_grid_dimensions = list_from<int>(json.at("useful_grid_dimensions"), int_from);
   return launch;
 }

@@ -30,4 +30,8 @@ std::vector<OpInfo> report_ops();      // report.cpp
 OpInfo matmul_op();                    // matmul.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp
 
+std::vector<OpInfo> reshaped_view_ops();  // reshaped_views.cpp
+std::vector<OpInfo> prefetch_ops();       // prefetch.cpp
+OpInfo next_index_op();                   // next_index.cpp
+
 }  // namespace tilewire

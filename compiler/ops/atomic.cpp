@@ -117,7 +117,9 @@ OpInfo tile_atomic_op() {
   op.min_operands = 2;
   op.max_operands = -1;
   op.attributes = access_attributes();
-  std::erase_if(op.attributes, [](const AttributeSpec& spec) { return spec.name == "other"; });
+  std::erase_if(op.attributes, [](const AttributeSpec& spec) {
+    return spec.name == "other" || spec.name == "cache" || spec.name == "constant";
+  });
   for (const AttributeSpec& spec : atomic_attributes()) op.attributes.push_back(spec);
   op.attributes.push_back(
       {"returns", AttributeSpec::Kind::kBool, false, "somebody looks at what was there before"});

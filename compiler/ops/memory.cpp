@@ -26,6 +26,9 @@ Type accessed_type(const OpCall& call, const Type& view) {
   return Type::tile(view.dtype, view.shape);
 }
 
+const AttributeSpec kCacheSpec = {"cache", AttributeSpec::Kind::kText, false,
+                                  "how long caches keep it: `streaming`, `last`, `l2`, `through`"};
+
 void check_where(const OpCall& call, std::size_t operand, const Type& tile) {
   const Type& where = call.operands[operand];
   if (where.dtype != DType::kBool || (where.is_tile() && where.shape != tile.shape) ||
@@ -98,10 +101,30 @@ std::vector<AttributeSpec> access_attributes() {
        "an i64 tile of offsets, for the tile's dimensions from this one on"},
       {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
       {"where", AttributeSpec::Kind::kBool, false, "a bool tile masks further"},
+      {"cache", AttributeSpec::Kind::kText, false, "how long caches keep it"},
+      {"constant", AttributeSpec::Kind::kBool, false,
+       "nobody writes this memory during the launch"},
       {"vector", AttributeSpec::Kind::kInteger, true, "elements contiguous and aligned together"}};
 }
 
+const std::vector<std::string_view>& load_cache_hints() {
+  static const std::vector<std::string_view> hints = {"streaming", "last", "l2"};
+  return hints;
+}
+
+const std::vector<std::string_view>& store_cache_hints() {
+  static const std::vector<std::string_view> hints = {"streaming", "last", "l2", "through"};
+  return hints;
+}
+
 namespace {
+
+/// Attribute `cache`, where there is one.
+void check_cache(const OpCall& call, const std::vector<std::string_view>& allowed) {
+  if (call.attributes.find("cache") != call.attributes.end()) {
+    require_one_of(call, "cache", allowed);
+  }
+}
 
 std::vector<Type> infer_load(const OpCall& call) {
   const Type loaded = accessed_type(call, require_view(call, 0));
@@ -112,6 +135,7 @@ std::vector<Type> infer_load(const OpCall& call) {
     call.fail("operands: view, then other and where if flagged");
   if (flag_attribute(call, "other")) check_fits(call, call.operands[next++], loaded, "other=");
   if (flag_attribute(call, "where")) check_where(call, next, loaded);
+  check_cache(call, load_cache_hints());
   return {loaded};
 }
 
@@ -122,6 +146,7 @@ std::vector<Type> infer_store(const OpCall& call) {
   if (call.operands.size() != (has_where ? 3U : 2U))
     call.fail("operands: view, value, where if flagged");
   if (has_where) check_where(call, 2, loaded);
+  check_cache(call, store_cache_hints());
   return {};
 }
 
@@ -130,6 +155,7 @@ std::vector<Type> infer_tile_load(const OpCall& call) {
   const auto& shape = integers_attribute(call, "shape");
   const Type tile = shape.empty() ? Type::scalar(pointer.dtype) : Type::tile(pointer.dtype, shape);
   check_access(call, tile, 1);
+  check_cache(call, load_cache_hints());
   return {tile};
 }
 
@@ -139,6 +165,7 @@ std::vector<Type> infer_tile_store(const OpCall& call) {
   const Type tile = shape.empty() ? Type::scalar(pointer.dtype) : Type::tile(pointer.dtype, shape);
   check_fits(call, call.operands[1], tile, "the stored value");
   check_access(call, tile, 2);
+  check_cache(call, store_cache_hints());
   return {};
 }
 
@@ -158,7 +185,8 @@ OpInfo load_op() {
   op.max_operands = 3;
   op.attributes = {
       {"other", AttributeSpec::Kind::kBool, false, "an operand holds what masked elements become"},
-      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are read"}};
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are read"},
+      kCacheSpec};
   op.effect = Effect::kReads;
   op.stage = Stage::kFrontend;
   op.infer = infer_load;
@@ -172,7 +200,8 @@ OpInfo store_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = {
-      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are written"}};
+      {"where", AttributeSpec::Kind::kBool, false, "a bool tile says which elements are written"},
+      kCacheSpec};
   op.effect = Effect::kWrites;
   op.stage = Stage::kFrontend;
   op.infer = infer_store;
@@ -202,7 +231,9 @@ OpInfo tile_store_op() {
   op.min_operands = 2;
   op.max_operands = -1;
   op.attributes = access_attributes();
-  std::erase_if(op.attributes, [](const AttributeSpec& spec) { return spec.name == "other"; });
+  std::erase_if(op.attributes, [](const AttributeSpec& spec) {
+    return spec.name == "other" || spec.name == "constant";
+  });
   op.effect = Effect::kWrites;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_store;
@@ -219,7 +250,7 @@ TileAccess TileAccess::of(const Statement& statement) {
   std::size_t next = 0;
   const auto take = [&] { return statement.operands.at(next++); };
   access.pointer = take();
-  if (!statement.is("tile_load")) access.tile = take();
+  if (statement.is("tile_store") || statement.is("tile_atomic")) access.tile = take();
   if (statement.is("tile_atomic") && statement.text("kind") == "cas") access.compare = take();
   const auto& shape = statement.integers("shape");
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -75,6 +75,15 @@ void check_access(const OpCall& call, const Type& tile, std::size_t next);
 /// What a lowered access says of itself; TileAccess reads it back.
 std::vector<AttributeSpec> access_attributes();
 
+/// How long caches should keep what an access touches: attribute `cache`.
+///
+/// - `streaming`: not longer than needed, nobody reads it soon
+/// - `last`: in the L2 cache, as long as possible
+/// - `l2`: in the L2 cache only
+/// - `through`: a store that goes on to memory
+const std::vector<std::string_view>& load_cache_hints();
+const std::vector<std::string_view>& store_cache_hints();
+
 /// One index of a `slice`: what happens to one dimension of the view.
 struct SliceIndex {
   enum class Kind { kAt, kAll, kDs, kDsBelow, kRange, kTile };

@@ -36,8 +36,9 @@ struct AttributeSpec {
 
 /// What an op does besides computing its results. Pure ops may be folded, merged and removed.
 /// Those that report are neither removed nor put in another order among themselves; they touch no
-/// memory.
-enum class Effect { kPure, kReads, kWrites, kSynchronises, kReports };
+/// memory. kHidden: something that no other op sees (it warms a cache, it draws from a counter):
+/// the op stays where it is and orders nothing.
+enum class Effect { kPure, kReads, kWrites, kSynchronises, kReports, kHidden };
 
 /// When in the pipeline an op may stand.
 enum class Stage { kAny, kFrontend, kLowered };
@@ -72,6 +73,11 @@ struct OpInfo {
   /// Emits code for the CPU. Null only for ops that lowering removes.
   void (*emit_cpu)(const Statement&, CpuEmitter&) = nullptr;
 };
+
+/// What one statement does: a load of memory that nobody writes during the launch (a `tw.constant`
+/// tensor) is pure, any other op does what its table entry says. Structures (for, if, …) are asked
+/// about their statements.
+Effect effect_of(const Statement& op);
 
 /// All ops, in the order of docs/ops.md.
 const std::vector<OpInfo>& op_table();

@@ -28,7 +28,7 @@ std::vector<Type> infer_grid_axis(const OpCall& call) {
 }
 
 std::vector<Type> infer_rank(const OpCall& call) {
-  require_one_of(call, "team", {"world", "lsa"});
+  require_one_of(call, "team", {"world", "lsa", "rail", "local"});
   return {Type::scalar(kIndex)};
 }
 
@@ -107,11 +107,24 @@ OpInfo grid_op(std::string_view name, std::string_view summary,
   return op;
 }
 
+OpInfo is_lsa_op() {
+  OpInfo op;
+  op.name = "is_lsa";
+  op.summary = "Whether loads and stores reach the memory of a rank of the world.";
+  op.min_operands = op.max_operands = 1;
+  op.stage = Stage::kFrontend;
+  op.infer = [](const OpCall& call) {
+    require_index(call, 0);
+    return std::vector<Type>{Type::scalar(DType::kBool)};
+  };
+  return op;
+}
+
 OpInfo rank_op() {
   OpInfo op;
   op.name = "rank";
   op.summary = "This rank's number in a team.";
-  op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`world` or `lsa`"}};
+  op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`world`, `lsa`, `rail` or `local`"}};
   op.infer = infer_rank;
   op.emit_cpu = emit_cpu_rank;
   op.emit_cuda = emit_rank_cuda;
@@ -126,7 +139,7 @@ std::vector<OpInfo> scalar_ops() {
                   emit_cpu_program_id),
           grid_op("num_programs", "How many program instances run along an axis of the grid.",
                   emit_cpu_num_programs),
-          rank_op()};
+          rank_op(), is_lsa_op()};
 }
 
 }  // namespace tilewire

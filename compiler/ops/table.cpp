@@ -34,7 +34,10 @@ std::vector<OpInfo> make_table() {
   add({matmul_op()});
   add(atomic_ops());  // atomic, tile_atomic
   add({inline_cuda_op()});
-  add(report_ops());   // print, assert
+  add(report_ops());         // print, assert
+  add(reshaped_view_ops());  // view, permute, field, inside, pointer_cast
+  add(prefetch_ops());       // prefetch, tile_prefetch
+  add({next_index_op()});
   add(barrier_ops());  // barrier, lsa_barrier
   return table;
 }
@@ -104,6 +107,11 @@ const OpInfo* find_op_or_null(std::string_view name) {
   }();
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : found->second;
+}
+
+Effect effect_of(const Statement& op) {
+  if (op.kind != StatementKind::kOp) return Effect::kPure;
+  return op.is("tile_load") && op.flag("constant") ? Effect::kPure : op.op->effect;
 }
 
 const OpInfo& find_op(std::string_view name) {

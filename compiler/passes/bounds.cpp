@@ -120,6 +120,37 @@ bool Bounds::prove(const Linear& sum, int& budget) {
          });
 }
 
+/// As `prove`, but looks for the best that can be said.
+std::optional<std::int64_t> Bounds::least(const Linear& sum, int& budget) {
+  if (sum.is_constant()) return sum.constant;
+  if (--budget < 0) return std::nullopt;
+  const auto [value, coefficient] = *std::max_element(
+      sum.terms.begin(), sum.terms.end(),
+      [this](const auto& a, const auto& b) { return depth(a.first) < depth(b.first); });
+  const std::optional<Linear> rest = add_scaled(sum, Linear::of_value(value), -coefficient);
+  if (!rest) return std::nullopt;
+  std::optional<std::int64_t> best;
+  for (const Side& side : bounds_of(value, coefficient < 0).any) {
+    if (coefficient % side.factor != 0) continue;
+    const std::optional<Linear> smaller = add_scaled(*rest, side.sum, coefficient / side.factor);
+    const std::optional<std::int64_t> found = smaller ? least(*smaller, budget) : std::nullopt;
+    if (found && (!best || *found > *best)) best = found;
+  }
+  return best;
+}
+
+std::optional<std::int64_t> Bounds::greatest(const Value* value) {
+  const auto known = greatest_.find(value);
+  if (known != greatest_.end()) return known->second;
+  std::optional<std::int64_t> bound;
+  int budget = kProofBudget;
+  if (const std::optional<Linear> negated = add_scaled({}, linear(value), -1)) {
+    bound = least(*negated, budget);
+  }
+  if (bound && *bound != INT64_MIN) bound = -*bound;
+  return greatest_[value] = bound;
+}
+
 Bounds::SideBounds Bounds::bounds_of(const Value* value, bool upper) {
   SideBounds bounds;
   if (extents_.contains(value)) {
@@ -184,6 +215,10 @@ void Bounds::op_bounds(const Statement& op, bool upper, SideBounds& into) {
     if (!upper && is_at_least(op.operands[0], 0)) constant(0);
     const auto bound = add_scaled(operand(0), Linear::of(upper ? 0 : divisor - 1), -1);
     if (bound) into.any.push_back({divisor, *bound});
+    if (upper) {
+      const std::optional<std::int64_t> most = greatest(op.operands[0]);
+      if (most && *most >= 0) constant(*most / divisor);
+    }
   } else if (op.is("mod") && is_integer_constant(op.operands[1], divisor) && divisor > 0) {
     constant(upper ? divisor - 1 : 0);
     if (upper && is_at_least(op.operands[0], 0)) into.any.push_back({1, operand(0)});

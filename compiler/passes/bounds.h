@@ -53,6 +53,10 @@ class Bounds {
   void counter_bounds(const Counter& counter, bool upper, SideBounds& into);
   void loop_bounds(const Statement& loop, bool upper, SideBounds& into);
   bool prove(const Linear& sum, int& budget);
+  /// A constant that the sum is never below.
+  std::optional<std::int64_t> least(const Linear& sum, int& budget);
+  /// A constant that the value is never above.
+  std::optional<std::int64_t> greatest(const Value* value);
   int depth(const Value* value);
   std::int64_t own_divisor(const Value* value);
   std::int64_t divisor(const Linear& sum);
@@ -65,6 +69,7 @@ class Bounds {
   std::unordered_map<const Value*, bool> extents_;            ///< run-time dimensions
   std::unordered_map<const Value*, int> depths_;
   std::unordered_map<const Value*, Linear> linears_;
+  std::unordered_map<const Value*, std::optional<std::int64_t>> greatest_;
   /// Proofs ask for each other: remembering keeps their number in bounds.
   std::map<std::pair<const Value*, std::int64_t>, bool> proven_;
 };

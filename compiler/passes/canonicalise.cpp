@@ -56,7 +56,7 @@ class Walk {
   void visit(std::unique_ptr<Statement> statement, Statements& into, bool& has_returned) {
     replaced_.resolve_all(statement->operands);
     const bool is_pure =
-        statement->kind == StatementKind::kOp && statement->op->effect == Effect::kPure;
+        statement->kind == StatementKind::kOp && effect_of(*statement) == Effect::kPure;
     if (has_returned && statement->kind != StatementKind::kYield && !is_pure) {
       // Never runs. Its results stay defined for a yield that never runs either.
       if (statement->results.empty()) return remove(std::move(statement));
@@ -86,7 +86,7 @@ class Walk {
       return replace(std::move(statement), {value});
     }
     into.resize(num_before);
-    if (statement->op->effect == Effect::kPure && !statement->results.empty()) {
+    if (effect_of(*statement) == Effect::kPure && !statement->results.empty()) {
       std::string attributes;
       for (const auto& [name, value] : statement->attributes) {
         attributes += name + "=" + to_string(value) + ",";

@@ -16,9 +16,7 @@ void erase_at(std::vector<T>& items, std::size_t i) {
 bool has_effect(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::kOp:
-      return statement.op->effect == Effect::kWrites ||
-             statement.op->effect == Effect::kSynchronises ||
-             statement.op->effect == Effect::kReports;
+      return statement.op->effect != Effect::kPure && statement.op->effect != Effect::kReads;
     case StatementKind::kReturn:
       return true;
     case StatementKind::kFor:

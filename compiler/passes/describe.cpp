@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "compiler/ir/names.h"
@@ -38,6 +39,9 @@ std::vector<bool> written_parameters(const Program& program) {
   for_each_statement(program.body, [&](const Statement& statement) {
     if (statement.kind != StatementKind::kOp || statement.op->effect != Effect::kWrites) return;
     const Statement* address = statement.operands.at(0)->definition;
+    if (address != nullptr && address->is("pointer_cast")) {
+      address = address->operands.at(0)->definition;
+    }
     for (std::size_t i = 0; address != nullptr && i < written.size(); ++i) {
       if (program.parameters[i].value == address->operands.at(0)) written[i] = true;
     }
@@ -57,7 +61,17 @@ ArgumentSlot::Kind slot_kind(Parameter::Kind kind) {
   return ArgumentSlot::Kind::kScalar;
 }
 
-std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& resources) {
+int num_counters_of(const Program& program) {
+  std::int64_t count = 0;
+  for_each_statement(program.body, [&count](const Statement& statement) {
+    if (!statement.is("next_index")) return;
+    count = std::max(count, statement.integer("counter") + 1);
+  });
+  return static_cast<int>(count);
+}
+
+std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& resources,
+                                       int num_counters) {
   std::vector<ArgumentSlot> slots;
   const auto add = [&slots](ArgumentSlot::Kind kind, std::size_t index, std::size_t dimension = 0) {
     slots.push_back({kind, static_cast<int>(index), static_cast<int>(dimension)});
@@ -73,6 +87,7 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
   for (std::size_t i = 0; i < program.dimensions.size(); ++i) add(ArgumentSlot::Kind::kExtent, i);
   if (resources.lane || needs_communicator(program)) add(ArgumentSlot::Kind::kDeviceComm, 0);
   if (resources.lane) add(ArgumentSlot::Kind::kLane, 0);
+  if (num_counters > 0) add(ArgumentSlot::Kind::kCounters, 0);
   return slots;
 }
 
@@ -106,7 +121,8 @@ Artifact describe(const Program& lowered, const Target& target) {
     if (statement.kind != StatementKind::kOp || statement.op->resources == nullptr) return;
     artifact.resources |= statement.op->resources(statement);
   });
-  artifact.arguments = arguments_of(lowered, artifact.resources);
+  artifact.launch.num_counters = num_counters_of(lowered);
+  artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters);
   artifact.wait_sites = wait_sites_of(lowered);
   artifact.launch.num_threads = lowered.num_threads;
   artifact.launch.cooperative = artifact.resources.waits;

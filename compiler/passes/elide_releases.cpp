@@ -71,8 +71,8 @@ class UnreleasedWork {
       return false;
     }
     const Effect effect = op.op->effect;
-    const bool only_looks =
-        effect == Effect::kPure || effect == Effect::kReads || effect == Effect::kReports;
+    const bool only_looks = effect == Effect::kPure || effect == Effect::kReads ||
+                            effect == Effect::kReports || effect == Effect::kHidden;
     return pending || !(only_looks || is_local_store(op));
   }
 

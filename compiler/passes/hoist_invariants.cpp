@@ -21,9 +21,10 @@ bool is_free(const Statement& op) {
 }
 
 /// Whether running it earlier, and once, gives what it gives in every iteration. An op that reads
-/// memory doesn't: something inside the loop may write there, or wait for who does.
+/// memory doesn't, but for `tw.constant` tensors: something inside the loop may write there, or
+/// wait for who does.
 bool is_movable(const Statement& statement) {
-  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kPure;
+  return statement.kind == StatementKind::kOp && effect_of(statement) == Effect::kPure;
 }
 
 bool is_loop(const Statement& statement) {

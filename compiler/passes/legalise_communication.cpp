@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -73,6 +76,15 @@ class Legaliser {
         barrier(*statement, region.statements);
       } else if (statement->is("at")) {
         at(std::move(statement), region.statements);
+      } else if (statement->is("is_lsa")) {
+        is_lsa(std::move(statement), region.statements);
+      } else if (statement->kind == StatementKind::kIf) {
+        const std::size_t num_before = reachable_.size();
+        add_reachable(statement->operands[0]);
+        this->region(statement->regions[0]);
+        reachable_.resize(num_before);
+        this->region(statement->regions[1]);
+        region.statements.push_back(std::move(statement));
       } else {
         for (Region& inner : statement->regions) this->region(inner);
         region.statements.push_back(std::move(statement));
@@ -109,13 +121,57 @@ class Legaliser {
         request.target.world_size, request.target.world_size);
   }
 
+  /// A rank of the world is in this one's LSA team where their quotients by its size are equal.
+  void is_lsa(std::unique_ptr<Statement> statement, Statements& into) {
+    Inserter insert(program_, into, statement->location);
+    Value* rank = statement->operands[0];
+    if (target_.lsa_size == target_.world_size) {
+      replaced_.replace(statement->result(), insert.constant(true, DType::kBool));
+      removed_.push_back(std::move(statement));
+      return;
+    }
+    Value* size = insert.constant(target_.lsa_size);
+    Value* own = insert.op("rank", {}, {{"team", std::string("world")}});
+    Value* is_member =
+        insert.op("eq", {insert.op("floordiv", {rank, size}), insert.op("floordiv", {own, size})});
+    tested_[is_member] = rank;
+    replaced_.replace(statement->result(), is_member);
+    removed_.push_back(std::move(statement));
+  }
+
+  /// The ranks that are reached where a condition holds.
+  void add_reachable(const Value* condition) {
+    const auto found = tested_.find(condition);
+    if (found != tested_.end()) reachable_.push_back(found->second);
+    const Statement* definition = condition->definition;
+    if (definition == nullptr || !definition->is("and")) return;
+    for (const Value* part : definition->operands) add_reachable(part);
+  }
+
+  bool is_reachable(const Value* rank) const {
+    std::int64_t number = 0;
+    const bool is_constant = is_integer_constant(rank, number);
+    return std::ranges::any_of(reachable_, [&](const Value* tested) {
+      std::int64_t other = 0;
+      return tested == rank ||
+             (is_constant && is_integer_constant(tested, other) && other == number);
+    });
+  }
+
   void at(std::unique_ptr<Statement> statement, Statements& into) {
     if (target_.lsa_size < target_.world_size && statement->text("team") != "lsa") {
-      throw UserError(
-          fmt::format("at: loads and stores reach the {} ranks of the LSA team, not all {} of the "
-                      "world, on `{}`; write `.at(r, team=\"lsa\")`, with r counted in that team",
-                      target_.lsa_size, target_.world_size, target_.to_string()),
-          statement->location);
+      if (!is_reachable(statement->operands[1])) {
+        throw UserError(
+            fmt::format(
+                "at: loads and stores reach the {} ranks of the LSA team, not all {} of the "
+                "world, on `{}`; write `.at(r, team=tw.lsa)`, with r counted in that team, "
+                "or put it under `if tw.is_lsa(r):`",
+                target_.lsa_size, target_.world_size, target_.to_string()),
+            statement->location);
+      }
+      Inserter insert(program_, into, statement->location);
+      statement->operands[1] =
+          insert.op("mod", {statement->operands[1], insert.constant(target_.lsa_size)});
     }
     if (target_.lsa_size == 1) {  // the only rank that can be meant is this one
       replaced_.replace(statement->result(), statement->operands[0]);
@@ -129,7 +185,9 @@ class Legaliser {
   Program& program_;
   const Target& target_;
   Replacements replaced_;
-  Statements removed_;  ///< kept, so that no new statement takes their address
+  std::unordered_map<const Value*, const Value*> tested_;  ///< result of is_lsa → the rank
+  std::vector<const Value*> reachable_;  ///< ranks that an enclosing if has tested
+  Statements removed_;                   ///< kept, so that no new statement takes their address
   std::int64_t num_sites_ = 0;
 };
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -45,6 +47,7 @@ class ViewLowering {
         is_window || (index < facts.contiguous.size() && facts.contiguous[index]);
     const int known = index < facts.alignment.size() ? facts.alignment[index] : 1;
     alignments_[parameter.value] = is_window ? std::max(known, kWindowAlignment) : known;
+    is_constant_[parameter.value] = parameter.is_constant;
     views_[parameter.value] = whole_view(parameter.value, extents, is_contiguous, insert);
   }
 
@@ -97,8 +100,38 @@ class ViewLowering {
       const LoweredView& view = views_.at(statement.operands[0]);
       replaced_.replace(statement.result(),
                         view.dimensions.at(dimension).extent.materialise(insert));
-    } else if (statement.is("load") || statement.is("store") || statement.is("atomic")) {
+    } else if (statement.is("load") || statement.is("store") || statement.is("atomic") ||
+               statement.is("prefetch")) {
       access(statement, insert);
+    } else {
+      return reshape(statement, insert);
+    }
+    return true;
+  }
+
+  bool reshape(const Statement& statement, Inserter& insert) {
+    const auto view = [&]() -> const LoweredView& { return views_.at(statement.operands[0]); };
+    if (statement.is("view")) {
+      std::size_t next = 2;
+      const auto amounts = [&](const std::vector<std::int64_t>& known) {
+        std::vector<Amount> result;
+        for (const std::int64_t amount : known) {
+          result.push_back(amount != kDynamic ? Amount{amount, nullptr}
+                                              : Amount{kDynamic, statement.operands.at(next++)});
+        }
+        return result;
+      };
+      const std::vector<Amount> shape = amounts(statement.integers("shape"));
+      views_[statement.result()] = reshaped_view(view(), statement.operands[1], shape,
+                                                 amounts(statement.integers("strides")));
+    } else if (statement.is("permute")) {
+      views_[statement.result()] = permuted_view(view(), statement.integers("order"), insert);
+    } else if (statement.is("field")) {
+      views_[statement.result()] =
+          field_view(view(), statement.integer("offset"), statement.dtype("dtype"),
+                     statement.integers("shape"), insert);
+    } else if (statement.is("inside")) {
+      replaced_.replace(statement.result(), inside(view(), insert));
     } else {
       return false;
     }
@@ -107,7 +140,17 @@ class ViewLowering {
 
   void access(const Statement& statement, Inserter& insert) {
     const LoweredView& view = views_.at(statement.operands[0]);
-    const DType dtype = view.base->type.dtype;
+    const bool is_constant = is_constant_.at(view.base);
+    if ((statement.is("store") || statement.is("atomic")) && is_constant) {
+      throw UserError(fmt::format("`{}` is annotated tw.constant: nobody writes it during the "
+                                  "launch; annotate it tw.Tensor to store to it",
+                                  view.base->name),
+                      statement.location);
+    }
+    if (view.gather && statement.is("prefetch")) {
+      throw UserError("a prefetch takes no index tiles: prefetch rows in a loop, or whole",
+                      statement.location);
+    }
     std::vector<Value*> operands = {address_of(view, insert)};
     std::size_t next = 1;
     for (int i = num_values(statement); i > 0; --i) {
@@ -130,8 +173,10 @@ class ViewLowering {
       operands.push_back(statement.operands.at(next++));
       attributes[flag] = true;
     }
-    const std::int64_t vector = vector_of(view, dtype, alignments_.at(view.base), bounds_);
+    const std::int64_t vector = vector_of(view, view.dtype, alignments_.at(view.base), bounds_);
     attributes["vector"] = vector;
+    if (statement.is("load") && is_constant) attributes["constant"] = true;
+    if (statement.has("cache")) attributes["cache"] = statement.text("cache");
     if (statement.is("atomic")) describe_atomic(statement, attributes);
     const std::string op = "tile_" + std::string(statement.op->name);
     Statement& lowered = insert.append(
@@ -143,7 +188,7 @@ class ViewLowering {
 
   /// Operands behind the view that an access brings to memory.
   static int num_values(const Statement& statement) {
-    if (statement.is("load")) return 0;
+    if (statement.is("load") || statement.is("prefetch")) return 0;
     return statement.is("atomic") && statement.text("kind") == "cas" ? 2 : 1;
   }
 
@@ -199,7 +244,8 @@ class ViewLowering {
   std::map<const Value*, int> uses_;  ///< before anything was lowered
   Replacements replaced_;
   std::unordered_map<const Value*, LoweredView> views_;
-  std::unordered_map<const Value*, int> alignments_;  ///< by parameter
+  std::unordered_map<const Value*, int> alignments_;    ///< by parameter
+  std::unordered_map<const Value*, bool> is_constant_;  ///< by parameter
   Statements removed_;  ///< kept, so that no new statement takes their address
 };
 

@@ -24,7 +24,10 @@ class GridBound {
   std::vector<int> dimensions() {
     bool is_bounded = true;
     for_each_statement(program_.body, [&](const Statement& statement) {
-      if (statement.is("program_id") || statement.is("num_programs")) is_bounded = false;
+      if (statement.is("program_id") || statement.is("num_programs") ||
+          statement.is("next_index")) {
+        is_bounded = false;
+      }
       if (statement.kind != StatementKind::kFor || statement.iterate() != Iterate::kPersistent) {
         return;
       }
@@ -94,6 +97,13 @@ class Specialiser {
       keep_alive_.push_back(std::move(statement));
       return;
     }
+    if (statement->is("rank") && statement->text("team") == "rail") {
+      Value* rank = insert.op("rank", {}, {{"team", std::string("world")}});
+      Value* rail = insert.op("floordiv", {rank, insert.constant(target_.lsa_size)});
+      replaced_.replace(statement->result(), rail);
+      keep_alive_.push_back(std::move(statement));
+      return;
+    }
     if (statement->is("rank") && target_.lsa_size == target_.world_size) {
       statement->attributes["team"] = std::string("world");  // the two number ranks alike
     }
@@ -142,32 +152,62 @@ class Specialiser {
   }
 
   int team_size(std::string_view team) const {
+    if (team == "local") return 1;
+    if (team == "rail") return target_.world_size / target_.lsa_size;
     return team == "lsa" ? target_.lsa_size : target_.world_size;
+  }
+
+  /// This rank's number in a team of more than one.
+  Value* rank_in(const std::string& team, Inserter& insert) const {
+    const bool is_world = target_.lsa_size == target_.world_size;
+    if (team != "rail") {
+      return insert.op("rank", {}, {{"team", is_world ? std::string("world") : team}});
+    }
+    Value* rank = insert.op("rank", {}, {{"team", std::string("world")}});
+    return insert.op("floordiv", {rank, insert.constant(target_.lsa_size)});
   }
 
   void loop_over_ranks(std::unique_ptr<Statement> loop, Inserter& insert) {
     const bool is_peers = loop->iterate() == Iterate::kPeers;
     const std::string team = loop->has("team") ? loop->text("team") : "world";
     const std::int64_t count = team_size(team) - (is_peers ? 1 : 0);
-    Value* rank = nullptr;
+    PeerOrder order;
     if (is_peers && count > 0) {
-      const bool is_world = target_.lsa_size == target_.world_size;
-      rank = insert.op("rank", {}, {{"team", is_world ? std::string("world") : team}});
+      order.rank = rank_in(team, insert);
+      order.team_size = team_size(team);
+      std::int64_t start = 0;
+      if (!is_integer_constant(loop->operands[0], start) || start % order.team_size != 0) {
+        Value* size = insert.constant(order.team_size);
+        order.start = insert.op("mod", {loop->operands[0], size});
+        order.own = insert.op("mod", {insert.op("sub", {order.rank, order.start}), size});
+      }
     }
-    if (count <= kMaxUnrolledRanks) return unroll(std::move(loop), count, rank, insert);
+    if (count <= kMaxUnrolledRanks) return unroll(std::move(loop), count, order, insert);
     loop->operands[0] = insert.constant(0);
     loop->operands[1] = insert.constant(count);
     loop->operands[2] = insert.constant(1);
-    if (is_peers) number_by(*loop, [&](Inserter& in, Value* i) { return peer(in, i, rank); });
+    if (is_peers) number_by(*loop, [&](Inserter& in, Value* i) { return peer(in, i, order); });
     set_range(*loop);
     insert.append(std::move(loop));
   }
 
-  /// The i-th peer in rank order: the ranks below this one are their own numbers, those above come
-  /// one later.
-  static Value* peer(Inserter& insert, Value* i, Value* rank) {
-    Value* is_above = insert.op("ge", {i, rank});
-    return insert.op("add", {i, insert.op("cast", {is_above}, {{"dtype", kIndex}})});
+  /// The order of a loop over peers: in rank order, from `start` on around the team.
+  struct PeerOrder {
+    Value* rank = nullptr;  ///< this one; null: the loop is over all ranks
+    std::int64_t team_size = 0;
+    Value* start = nullptr;  ///< null: rank 0
+    Value* own = nullptr;    ///< this rank's place, counted from `start`
+  };
+
+  /// The i-th peer: those before this rank's own place are where they are, the others come one
+  /// later.
+  static Value* peer(Inserter& insert, Value* i, const PeerOrder& order) {
+    Value* own = order.start == nullptr ? order.rank : order.own;
+    Value* is_behind = insert.op("ge", {i, own});
+    Value* place = insert.op("add", {i, insert.op("cast", {is_behind}, {{"dtype", kIndex}})});
+    if (order.start == nullptr) return place;
+    return insert.op("mod",
+                     {insert.op("add", {place, order.start}), insert.constant(order.team_size)});
   }
 
   /// What the body takes for the index becomes `index_of` the loop's own.
@@ -187,14 +227,17 @@ class Specialiser {
     body.statements = std::move(numbered);
   }
 
-  void unroll(std::unique_ptr<Statement> loop, std::int64_t count, Value* rank, Inserter& insert) {
+  void unroll(std::unique_ptr<Statement> loop, std::int64_t count, const PeerOrder& order,
+              Inserter& insert) {
     const Region& body = loop->regions[0];
     std::vector<Value*> carried(loop->operands.begin() + 3, loop->operands.end());
     for (std::int64_t i = 0; i < count; ++i) {
       Replacements mapping;
       Value* index = insert.constant(i);
-      if (rank != nullptr) index = peer(insert, index, rank);
-      if (rank != nullptr) index->name = body.arguments[0]->name;
+      if (order.rank != nullptr) {
+        index = peer(insert, index, order);
+        index->name = body.arguments[0]->name;
+      }
       mapping.replace(body.arguments[0], index);
       for (std::size_t k = 0; k < carried.size(); ++k) {
         mapping.replace(body.arguments[k + 1], carried[k]);

@@ -123,6 +123,7 @@ LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, boo
                        Inserter& insert) {
   LoweredView view;
   view.base = parameter;
+  view.dtype = parameter->type.dtype;
   view.dimensions.resize(extents.size());
   Amount contiguous{1, nullptr};
   for (std::size_t i = extents.size(); i-- > 0;) {
@@ -187,8 +188,15 @@ Value* address_of(const LoweredView& view, Inserter& insert) {
     offset = offset == nullptr ? step : insert.op("add", {offset, step});
   }
   if (offset == nullptr) offset = insert.constant(0);
-  if (view.rank == nullptr) return insert.op("address", {view.base, offset});
-  return insert.op("address", {view.base, view.rank, offset}, {{"peer", true}});
+  const bool is_field = view.dtype != view.base->type.dtype;
+  Value* from_base = is_field ? insert.constant(view.byte_offset) : offset;
+  if (!is_field && view.byte_offset != 0) {  // a field of bytes
+    from_base = insert.op("add", {offset, insert.constant(view.byte_offset)});
+  }
+  Value* address = view.rank == nullptr
+                       ? insert.op("address", {view.base, from_base})
+                       : insert.op("address", {view.base, view.rank, from_base}, {{"peer", true}});
+  return is_field ? insert.op("pointer_cast", {address, offset}, {{"dtype", view.dtype}}) : address;
 }
 
 int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds) {
@@ -197,6 +205,7 @@ int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bound
   if (last.is_gathered || !last.stride.is_constant() || last.stride.constant != 1) return 1;
   const auto divides = [&](std::int64_t vector) {
     if (alignment % (vector * num_bytes(dtype)) != 0) return false;
+    if (view.byte_offset % (vector * num_bytes(dtype)) != 0) return false;
     if (divisor_of(last.extent, bounds) % vector != 0) return false;
     for (const LoweredView::Term& term : view.terms) {
       const std::int64_t of_stride = divisor_of(term.stride, bounds);

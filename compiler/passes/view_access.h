@@ -43,8 +43,10 @@ struct LoweredView {
     Amount stride;
   };
 
-  Value* base = nullptr;  ///< the parameter
-  Value* rank = nullptr;  ///< whose copy; null: this rank's
+  Value* base = nullptr;         ///< the parameter
+  DType dtype = DType::kF32;     ///< of the elements: not the parameter's where it is a field
+  std::int64_t byte_offset = 0;  ///< of a field in its record
+  Value* rank = nullptr;         ///< whose copy; null: this rank's
   std::vector<ViewDimension> dimensions;
   std::vector<Term> terms;
   std::optional<Gather> gather;
@@ -65,6 +67,21 @@ LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& i
 void gather(LoweredView& result, std::size_t position,
             const std::vector<const ViewDimension*>& from, const std::vector<Value*>& tiles,
             Inserter& insert);
+
+/// `view` under another shape: `offset` elements behind its first, which strides count from.
+LoweredView reshaped_view(const LoweredView& view, Value* offset, const std::vector<Amount>& shape,
+                          const std::vector<Amount>& strides);
+
+/// Dimension i of the result is dimension order[i] of the view.
+LoweredView permuted_view(const LoweredView& view, const std::vector<std::int64_t>& order,
+                          const Inserter& insert);
+
+/// A field of each record of a view of bytes that wasn't sliced.
+LoweredView field_view(const LoweredView& bytes, std::int64_t offset, DType dtype,
+                       const std::vector<std::int64_t>& shape, Inserter& insert);
+
+/// Which elements exist: a bool tile of the view's shape, or a scalar.
+Value* inside(const LoweredView& view, Inserter& insert);
 
 /// The view's first element.
 Value* address_of(const LoweredView& view, Inserter& insert);

@@ -36,6 +36,7 @@ class Packing {
         return static_cast<std::uint64_t>(stride(index, static_cast<std::size_t>(slot.dimension)));
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
+      case ArgumentSlot::Kind::kCounters:
         return 0;  // the virtual world's own
     }
     throw InternalError("an argument slot of an unknown kind");

@@ -20,8 +20,10 @@ std::byte* arena_of_thread(std::size_t num_bytes) {
   return arena.get();
 }
 
-void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id) {
+void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id,
+                  CpuCounters& counters) {
   CpuInstance instance;
+  instance.counters = counters.of(rank);
   launch.place(instance, rank, program_id);
   instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
   launch.kernel->entry()(&instance, launch.arguments.data());
@@ -32,12 +34,13 @@ void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id) {
 void run_in_parallel(std::span<const RankLaunch> ranks) {
   std::vector<std::int64_t> ends;  // of each rank's share of the indices
   std::int64_t count = 0;
+  CpuCounters counters(ranks);
   for (const RankLaunch& launch : ranks) ends.push_back(count += launch.num_instances());
   parallel_for(count, [&](std::int64_t index) {
     const auto found = std::upper_bound(ends.begin(), ends.end(), index);
     const auto rank = static_cast<std::size_t>(found - ends.begin());
     const std::int64_t begin = rank == 0 ? 0 : ends[rank - 1];
-    run_instance(ranks[rank], static_cast<int>(rank), index - begin);
+    run_instance(ranks[rank], static_cast<int>(rank), index - begin, counters);
   });
 }
 

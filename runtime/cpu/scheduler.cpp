@@ -24,9 +24,17 @@ void RankLaunch::place(CpuInstance& instance, int rank, std::int64_t program_id)
   instance.program_id[2] = program_id / (grid[0] * grid[1]);
 }
 
+CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
+  for (const RankLaunch& launch : ranks) {
+    const int count = launch.kernel == nullptr ? 0 : launch.kernel->artifact().launch.num_counters;
+    by_rank_.emplace_back(static_cast<std::size_t>(count));
+  }
+}
+
 Scheduler::Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit,
                      std::mt19937_64& random, FiberStackPool& stacks, CpuLane& lane)
     : ranks_(ranks),
+      counters_(ranks),
       resident_limit_(resident_limit),
       random_(random),
       stacks_(stacks),
@@ -134,6 +142,7 @@ FiberTask* Scheduler::start(int rank) {
 
   auto task = std::make_unique<FiberTask>();
   ranks_[at(rank)].place(*task, rank, program_id);
+  task->counters = counters_.of(rank);
   task->memory = take_arena(rank);
   task->arena = task->memory.get();
   task->scheduler = this;

@@ -28,6 +28,16 @@ struct RankLaunch {
   void place(CpuInstance& instance, int rank, std::int64_t program_id) const;
 };
 
+/// The counters of one launch, by rank: 0 when it starts.
+class CpuCounters {
+ public:
+  explicit CpuCounters(std::span<const RankLaunch> ranks);
+  std::int64_t* of(int rank) { return by_rank_[static_cast<std::size_t>(rank)].data(); }
+
+ private:
+  std::vector<std::vector<std::int64_t>> by_rank_;
+};
+
 /// An instance that another one waits for.
 struct AwaitedInstance {
   int rank;
@@ -101,6 +111,7 @@ class Scheduler {
   AlignedBuffer take_arena(int rank);
 
   std::span<const RankLaunch> ranks_;
+  CpuCounters counters_;
   std::int64_t resident_limit_;
   std::mt19937_64& random_;
   FiberStackPool& stacks_;

@@ -30,6 +30,7 @@ ArgumentLayout::Slot shape_of(const Artifact& artifact, const ArgumentSlot& slot
       parameter_of(artifact, slot);
       return {.offset = 0, .size = kWord, .alignment = kWord};
     case ArgumentSlot::Kind::kExtent:
+    case ArgumentSlot::Kind::kCounters:
       return {.offset = 0, .size = kWord, .alignment = kWord};
     case ArgumentSlot::Kind::kWindow:
       parameter_of(artifact, slot);

@@ -170,7 +170,8 @@ struct AccessDescription {
 /// Newer functions: null where the driver hasn't got them.
 #define TILEWIRE_CUDA_OPTIONAL_FUNCTIONS(X)                                                    \
   X(function_parameter, cuFuncGetParamInfo, Function, std::size_t, std::size_t*, std::size_t*) \
-  X(function_load, cuFuncLoad, Function)
+  X(function_load, cuFuncLoad, Function)                                                       \
+  X(stream_id, cuStreamGetId, Stream, unsigned long long*)
 
 /// Entry points of the driver in this process.
 struct Api {

@@ -64,7 +64,8 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
       artifact_(std::move(artifact)),
       layout_(ArgumentLayout::of(*artifact_, device_comm_bytes)),
       device_comm_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kDeviceComm)),
-      lane_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kLane)) {
+      lane_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kLane)),
+      counters_slot_(find_slot(*artifact_, ArgumentSlot::Kind::kCounters)) {
   if (!runs_on(artifact_->target, device.compute_capability())) {
     throw UserError(fmt::format(
         "kernel `{}` was compiled for {}, but GPU {} ({}) is {}: compile it for that target",
@@ -79,6 +80,9 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
     throw InternalError(fmt::format("kernel `{}` was never compiled", artifact_->kernel));
   }
   load();
+  if (counters_slot_ >= 0) {
+    counters_ = std::make_unique<LaunchCounters>(device_, artifact_->launch.num_counters + 1);
+  }
   site_base_ = register_wait_sites(*artifact_);
 }
 
@@ -195,6 +199,11 @@ void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* value
     lane = *context.lane;
     lane.site_base = site_base_;
     parameters[lane_slot_] = &lane;
+  }
+  cuda::DevicePointer counters = 0;
+  if (counters_slot_ >= 0) {
+    counters = counters_->of(stream);
+    parameters[counters_slot_] = &counters;
   }
   const LaunchRules& rules = artifact_->launch;
   cuda::LaunchAttribute attributes[2];

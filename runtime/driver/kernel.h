@@ -10,6 +10,7 @@
 #include "compiler/jit/artifact.h"
 #include "runtime/driver/argument_layout.h"
 #include "runtime/driver/driver.h"
+#include "runtime/driver/launch_counters.h"
 #include "templates/tilewire/abi.cuh"
 
 namespace tilewire {
@@ -65,7 +66,8 @@ class GpuKernel {
   void check_grid(std::int64_t grid, int limit = 0) const;
 
   /// Launches on `stream`. One value per slot of `Artifact::arguments`; those of kDeviceComm and
-  /// kLane slots are ignored and come from `context`. The hot path: no allocation, no lock, no
+  /// kLane slots are ignored and come from `context`; kCounters come from the kernel's own memory
+  /// for the stream. The hot path: without kCounters no allocation, no lock, no
   /// look-up. The grid must have passed `check_grid`.
   void launch(int grid, cuda::Stream stream, const ArgumentValue* values,
               const LaunchContext& context = {}) const;
@@ -80,6 +82,7 @@ class GpuKernel {
   ArgumentLayout layout_;
   int device_comm_slot_;
   int lane_slot_;
+  int counters_slot_;
   const cuda::Api* api_ = nullptr;
   struct UnloadModule {
     const Device* device;
@@ -88,6 +91,7 @@ class GpuKernel {
   std::unique_ptr<std::remove_pointer_t<cuda::Module>, UnloadModule> module_{
       nullptr, UnloadModule{&device_}};
   cuda::Function function_ = nullptr;
+  std::unique_ptr<LaunchCounters> counters_;  ///< null: it has no counters
   int max_coresident_grid_ = 0;
   std::uint32_t site_base_ = 0;
 };

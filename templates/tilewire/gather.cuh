@@ -65,13 +65,13 @@ TILEWIRE_DEVICE Run run_of(const Gathered<A, Offsets>& gathered, int slot) {
   return run;
 }
 
-template <typename TileType, int kVector, typename... A>
+template <typename TileType, int kVector, Cache kCache = Cache::kDefault, typename... A>
 TILEWIRE_DEVICE TileType load(const Gathered<A...>& access) {
-  return load<TileType, kVector>(access, typename TileType::Element{}, true);
+  return load<TileType, kVector, kCache>(access, typename TileType::Element{}, true);
 }
-template <int kVector, typename... A, typename TileType>
+template <int kVector, Cache kCache = Cache::kDefault, typename... A, typename TileType>
 TILEWIRE_DEVICE void store(const Gathered<A...>& access, const TileType& source) {
-  store<kVector>(access, source, true);
+  store<kVector, kCache>(access, source, true);
 }
 
 }  // namespace tilewire::device

@@ -1,7 +1,8 @@
-// Tile loads and stores. Ordinary loads and stores throughout: a peer may write what is read here,
-// so nothing goes through the read-only path.
+// Tile loads and stores. Ordinary loads and stores unless the program says otherwise: a peer may
+// write what is read here, so nothing goes through the read-only path by itself.
 #pragma once
 
+#include "tilewire/cache.cuh"
 #include "tilewire/operators.cuh"
 
 namespace tilewire::device {
@@ -29,33 +30,53 @@ struct Word<16> {
   using type = uint4;
 };
 
-/// Copies `kBytes` bytes, aligned to that, in one instruction.
-template <int kBytes>
-TILEWIRE_DEVICE void copy(void* to, void* from) {
-  using W = typename Word<kBytes>::type;
+/// A word in memory or registers, which is aligned to its size.
+template <typename W>
+TILEWIRE_DEVICE W* word_at(void* address) {
 #if defined(__CUDACC__)
-  // Said here, since it gets lost where the copy is taken apart and put together again.
-  to = __builtin_assume_aligned(to, kBytes);
-  from = __builtin_assume_aligned(from, kBytes);
+  // Said here, since it gets lost where a copy is taken apart and put together again.
+  address = __builtin_assume_aligned(address, sizeof(W));
 #endif
-  *static_cast<W*>(to) = *static_cast<W*>(from);
+  return static_cast<W*>(address);
 }
 
-/// Reads `kCount` elements into the registers from `slot` on.
-template <int kCount, typename T, typename L>
-TILEWIRE_DEVICE void read(Tile<T, L>& tile, int slot, T* from) {
-  if constexpr (kCount == 1) {
-    tile.set(slot, *from);
+/// One element.
+template <Cache kCache, typename T>
+TILEWIRE_DEVICE T fetch_element(T* from) {
+  if constexpr (kCache == Cache::kDefault) return *from;
+  using W = typename Word<sizeof(T)>::type;
+  alignas(W) T value;
+  reinterpret_cast<W&>(value) = fetch<kCache>(reinterpret_cast<W*>(from));
+  return value;
+}
+template <Cache kCache, typename T>
+TILEWIRE_DEVICE void put_element(T* to, T element) {
+  if constexpr (kCache == Cache::kDefault) {
+    *to = element;
   } else {
-    copy<kCount * sizeof(T)>(tile.address(slot), from);
+    using W = typename Word<sizeof(T)>::type;
+    alignas(W) T value = element;
+    put<kCache>(reinterpret_cast<W*>(to), reinterpret_cast<W&>(value));
   }
 }
-template <int kCount, typename T, typename L>
+
+/// Reads `kCount` elements, aligned together, into the registers from `slot` on in one instruction.
+template <int kCount, Cache kCache = Cache::kDefault, typename T, typename L>
+TILEWIRE_DEVICE void read(Tile<T, L>& tile, int slot, T* from) {
+  if constexpr (kCount == 1) {
+    tile.set(slot, fetch_element<kCache>(from));
+  } else {
+    using W = typename Word<kCount * sizeof(T)>::type;
+    *word_at<W>(tile.address(slot)) = fetch<kCache>(word_at<W>(from));
+  }
+}
+template <int kCount, Cache kCache = Cache::kDefault, typename T, typename L>
 TILEWIRE_DEVICE void write(Tile<T, L>& tile, int slot, T* to) {
   if constexpr (kCount == 1) {
-    *to = tile.get(slot);
+    put_element<kCache>(to, tile.get(slot));
   } else {
-    copy<kCount * sizeof(T)>(to, tile.address(slot));
+    using W = typename Word<kCount * sizeof(T)>::type;
+    put<kCache>(word_at<W>(to), *word_at<W>(tile.address(slot)));
   }
 }
 
@@ -163,7 +184,8 @@ TILEWIRE_DEVICE bool is_whole(const Run& run, const Where& where, int slot) {
 
 /// Reads a tile, `kVector` elements at a time; what is outside, or where `where` is false, becomes
 /// `other`. The elements of a vector are contiguous and aligned together.
-template <typename TileType, int kVector, typename A, typename Other, typename Where>
+template <typename TileType, int kVector, Cache kCache = Cache::kDefault, typename A,
+          typename Other, typename Where>
 TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& where) {
   using L = typename TileType::Layout;
   static_assert(A::kElements == L::kElements && L::kVector % kVector == 0);
@@ -174,7 +196,8 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
     const Run run = run_of<L, kVector>(access, i);
     TILEWIRE_UNROLL
     for (int j = 0; j < kVector; ++j) tile.set(i + j, element(other, i + j));
-    if (is_whole<kVector>(run, where, i)) read<kVector>(tile, i, access.pointer + run.offset);
+    if (is_whole<kVector>(run, where, i))
+      read<kVector, kCache>(tile, i, access.pointer + run.offset);
   }
   if constexpr (kVector > 1 && (A::cuts_vectors() || Operand<Where>::kIsTile)) {
     TILEWIRE_UNROLL
@@ -184,23 +207,24 @@ TILEWIRE_DEVICE TileType load(const A& access, const Other& other, const Where& 
       TILEWIRE_UNROLL
       for (int j = 0; j < kVector; ++j) {
         if (j >= run.first && j < run.last && element(where, i + j)) {
-          tile.set(i + j, access.pointer[run.offset + j]);
+          tile.set(i + j, fetch_element<kCache>(access.pointer + run.offset + j));
         }
       }
     }
   }
   return tile;
 }
-template <typename TileType, int kVector, typename A, typename Other>
+template <typename TileType, int kVector, Cache kCache = Cache::kDefault, typename A,
+          typename Other>
 TILEWIRE_DEVICE TileType load(const A& access, const Other& other) {
-  return load<TileType, kVector>(access, other, true);
+  return load<TileType, kVector, kCache>(access, other, true);
 }
-template <typename TileType, int kVector, typename... A>
+template <typename TileType, int kVector, Cache kCache = Cache::kDefault, typename... A>
 TILEWIRE_DEVICE TileType load(const Access<A...>& access) {
-  return load<TileType, kVector>(access, typename TileType::Element{}, true);
+  return load<TileType, kVector, kCache>(access, typename TileType::Element{}, true);
 }
 /// A tile that lies in one piece.
-template <typename TileType, int kVector, typename T>
+template <typename TileType, int kVector, Cache kCache = Cache::kDefault, typename T>
 TILEWIRE_DEVICE TileType load(T* pointer) {
   using L = typename TileType::Layout;
   __builtin_assume(__isGlobal(pointer));
@@ -208,7 +232,7 @@ TILEWIRE_DEVICE TileType load(T* pointer) {
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {
     if (L::holds(threadIdx.x, i)) {
-      read<kVector>(tile, i, pointer + L::element(threadIdx.x, i));
+      read<kVector, kCache>(tile, i, pointer + L::element(threadIdx.x, i));
     }
   }
   return tile;
@@ -216,7 +240,8 @@ TILEWIRE_DEVICE TileType load(T* pointer) {
 
 /// Writes a tile, `kVector` elements at a time; what is outside, or where `where` is false, is
 /// dropped.
-template <int kVector, typename A, typename TileType, typename Where>
+template <int kVector, Cache kCache = Cache::kDefault, typename A, typename TileType,
+          typename Where>
 TILEWIRE_DEVICE void store(const A& access, const TileType& source, const Where& where) {
   using L = typename Operand<TileType>::Layout;
   static_assert(A::kElements == L::kElements && L::kVector % kVector == 0);
@@ -226,25 +251,25 @@ TILEWIRE_DEVICE void store(const A& access, const TileType& source, const Where&
     const Run run = run_of<L, kVector>(access, i);
     if (!L::owns(threadIdx.x, i)) continue;
     if (is_whole<kVector>(run, where, i)) {
-      write<kVector>(tile, i, access.pointer + run.offset);
+      write<kVector, kCache>(tile, i, access.pointer + run.offset);
       continue;
     }
     if constexpr (kVector > 1 && (A::cuts_vectors() || Operand<Where>::kIsTile)) {
       TILEWIRE_UNROLL
       for (int j = 0; j < kVector; ++j) {
         if (j >= run.first && j < run.last && element(where, i + j)) {
-          access.pointer[run.offset + j] = tile.get(i + j);
+          put_element<kCache>(access.pointer + run.offset + j, tile.get(i + j));
         }
       }
     }
   }
 }
-template <int kVector, typename... A, typename TileType>
+template <int kVector, Cache kCache = Cache::kDefault, typename... A, typename TileType>
 TILEWIRE_DEVICE void store(const Access<A...>& access, const TileType& source) {
-  store<kVector>(access, source, true);
+  store<kVector, kCache>(access, source, true);
 }
 /// A tile that lies in one piece.
-template <int kVector, typename T, typename TileType>
+template <int kVector, Cache kCache = Cache::kDefault, typename T, typename TileType>
 TILEWIRE_DEVICE void store(T* pointer, const TileType& source) {
   using L = typename Operand<TileType>::Layout;
   __builtin_assume(__isGlobal(pointer));
@@ -252,7 +277,7 @@ TILEWIRE_DEVICE void store(T* pointer, const TileType& source) {
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; i += kVector) {
     if (L::owns(threadIdx.x, i)) {
-      write<kVector>(tile, i, pointer + L::element(threadIdx.x, i));
+      write<kVector, kCache>(tile, i, pointer + L::element(threadIdx.x, i));
     }
   }
 }

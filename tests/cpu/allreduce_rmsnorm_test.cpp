@@ -140,6 +140,7 @@ struct Problem {
         return static_cast<std::uint64_t>(slot.index == 2 && slot.dimension == 0 ? size : 1);
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
+      case ArgumentSlot::Kind::kCounters:
         return 0;
     }
     return 0;

@@ -117,6 +117,7 @@ void NormRun::pack_values() {
           break;
         case ArgumentSlot::Kind::kDeviceComm:
         case ArgumentSlot::Kind::kLane:
+        case ArgumentSlot::Kind::kCounters:
           break;
       }
       values_.push_back(value);

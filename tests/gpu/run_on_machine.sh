@@ -113,6 +113,7 @@ step() {
     fuzz) sharded fuzz 300 tests/gpu/test_fuzz_language.py ;;
     ops-memcheck) sanitize_ops memcheck 300 ;;
     ops-racecheck) sanitize_ops racecheck 300 ;;
+    work) pytest work 180 tests/gpu/test_dividing_work.py ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;
     virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
@@ -133,7 +134,7 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck world-of-one virtual
+steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
   virtual-hang torch example multi-gpu hang compile-time virtual-speed launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 

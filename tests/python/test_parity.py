@@ -56,6 +56,9 @@ SPELLINGS = {
     "cumsum": ("tw.cumsum", "scan"),
     "cumprod": ("tw.cumprod", "scan"),
     "part": ("x[0:64]", "part"),
+    "permute": ("x.T", "permute"),
+    "field": ("records.name", "field"),
+    "next_index": ("a dynamic tw.persistent", "begin_dynamic"),
 }
 OPERATORS = {name for table in (BINARY, COMPARE, UNARY) for name, _ in table.values()}
 USABLE = [info for info in _tilewire.op_table() if info.stage != "lowered"]
@@ -83,7 +86,7 @@ INTEGER_OPS = ("and", "or", "xor", "not", "shift_left", "shift_right", "popcount
 def elementwise_ops():
     for info in USABLE:
         fixed = info.min_operands == info.max_operands and info.max_operands in (1, 2)
-        if fixed and not info.attributes and info.effect == "pure":
+        if fixed and not info.attributes and info.effect == "pure" and info.stage == "any":
             yield info
 
 

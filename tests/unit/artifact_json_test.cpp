@@ -28,11 +28,11 @@ Artifact full_artifact() {
   artifact.facts = {{true, false}, {16, 4}, {}};
   using Kind = ArgumentSlot::Kind;
   for (const Kind kind : {Kind::kTensor, Kind::kWindow, Kind::kScalar, Kind::kExtent, Kind::kStride,
-                          Kind::kDeviceComm, Kind::kLane}) {
+                          Kind::kDeviceComm, Kind::kLane, Kind::kCounters}) {
     artifact.arguments.push_back({kind, static_cast<int>(artifact.arguments.size()), 2});
   }
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
-  artifact.launch = {512, 2, true, 1024, {1, 0}};
+  artifact.launch = {512, 2, true, 1024, {1, 0}, 3};
   artifact.resources = {true, false, true, false};
   artifact.arena_bytes = std::int64_t{1} << 40;
   return artifact;
@@ -66,6 +66,7 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.launch.cooperative);
   CHECK(read.launch.dynamic_shared_bytes == 1024);
   CHECK(read.launch.useful_grid_dimensions == std::vector<int>{1, 0});
+  CHECK(read.launch.num_counters == 3);
   CHECK(read.resources == artifact.resources);
   CHECK(read.arena_bytes == artifact.arena_bytes);
   CHECK(to_json(read) == to_json(artifact));

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewire._tilewire import Builder, Dimension, DType, Program, Target
+from tilewire.frontend.records import record_view
 from tilewire.frontend.signature import Parameter, Signature, Specialisation
 from tilewire.frontend.source import Source, visible_names
 from tilewire.frontend.statements import Statements
+from tilewire.record import Record
 
 
 def build_program(
@@ -40,8 +42,17 @@ def build_program(
                     f"tw.const can be both, rename one",
                 )
             shape = [_dimension(each, constants) for each in named]
-            method = builder.window if _kind(parameter) == "window" else builder.tensor
-            visitor.bind(parameter.name, method(parameter.name, dtype, shape))
+            record = dtype if isinstance(dtype, Record) else None
+            if record is not None:
+                shape, dtype = [*shape, Dimension(record.num_bytes)], DType.u8
+            if _kind(parameter) == "window":
+                made = builder.window(parameter.name, dtype, shape)
+            else:
+                is_constant = parameter.annotation.is_constant
+                made = builder.tensor(parameter.name, dtype, shape, is_constant)
+            if record is not None:
+                made = record_view(lambda method, *a: getattr(builder, method)(*a), made, record)
+            visitor.bind(parameter.name, made)
             dimensions.update(
                 {each: None for each in named if isinstance(each, str) and each not in constants}
             )

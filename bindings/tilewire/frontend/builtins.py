@@ -14,6 +14,9 @@ from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_numbers as builtins_numbers
 from tilewire.frontend import builtins_reports as builtins_reports
 from tilewire.frontend import builtins_tiles as builtins_tiles
+from tilewire.frontend import builtins_views as builtins_views
+from tilewire.frontend import builtins_work as builtins_work
+from tilewire.frontend import records as records
 from tilewire.frontend.registry import BUILTINS, Builtin, Call
 from tilewire.frontend.values import is_number
 

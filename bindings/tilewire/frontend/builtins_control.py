@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewire._tilewire import Value
+from tilewire.frontend.builtins_work import Work
 from tilewire.frontend.registry import TEAMS, Call, builtin
 from tilewire.frontend.values import LoopRange, Unroll, describe, is_static
 
@@ -22,30 +23,27 @@ def range_(call: Call, start: Any, stop: Any = None, step: Any = 1) -> LoopRange
 
 @builtin
 def persistent(call: Call, count: Any, *, schedule: Any = "static") -> LoopRange:
-    """The indices below `count` that belong to this program instance: id, id + n, …"""
-    if schedule != "static":
-        call.fail(f'there is only schedule="static" yet, found {describe(schedule)}')
-    return LoopRange("persistent", 0, count, 1, "tw.persistent(…)")
+    """The indices below `count` that belong to this program instance: id, id + n, …; or the tiles
+    of `tw.tiles` and `tw.ragged`. `schedule="dynamic"`: each instance takes the next one that
+    nobody has taken."""
+    if schedule not in ("static", "dynamic"):
+        call.fail(f'the schedule is "static" or "dynamic", found {describe(schedule)}')
+    work = count if isinstance(count, Work) else None
+    upper = count if work is None else work.count
+    return LoopRange("persistent", 0, upper, 1, "tw.persistent(…)", work=work, schedule=schedule)
 
 
 @builtin
 def ranks(call: Call, *, team: Any = "world") -> LoopRange:
-    """All ranks of the world in rank order; unrolled up to 8."""
-    _require_world(call, team)
-    return LoopRange("ranks", 0, call.builder.world_size(), 1, "tw.ranks()")
+    """All ranks of the team in rank order; unrolled up to 8."""
+    return LoopRange("ranks", 0, None, 1, "tw.ranks()", team=_team(call, team))
 
 
 @builtin
-def peers(call: Call, *, team: Any = "world") -> LoopRange:
-    """All ranks of the world but this one, in rank order; unrolled up to 8."""
-    _require_world(call, team)
-    return LoopRange("peers", 0, call.builder.world_size(), 1, "tw.peers()")
-
-
-def _require_world(call: Call, team: Any) -> None:
-    all_reach = call.builder.lsa_size() == call.builder.world_size()
-    if team != "world" and not (team == "lsa" and all_reach):
-        call.fail(f"there is only team=tw.world yet, found {describe(team)}")
+def peers(call: Call, *, team: Any = "world", start: Any = 0) -> LoopRange:
+    """All ranks of the team but this one, in rank order from `start` on and around; unrolled up to
+    8."""
+    return LoopRange("peers", start, None, 1, "tw.peers()", team=_team(call, team))
 
 
 @builtin
@@ -100,20 +98,15 @@ def rank(call: Call, team: Any = "world") -> Value:
 @builtin
 def world_size(call: Call, team: Any = "world") -> int:
     """How many ranks the team has; known at compile time."""
-    world, lsa = call.builder.world_size(), call.builder.lsa_size()
-    return {"world": world, "lsa": lsa, "rail": world // lsa, "local": 1}[_team(call, team)]
+    return call.build("team_size", _team(call, team))
 
 
 @builtin
-def is_lsa(call: Call, r: Any) -> bool:
-    """Whether loads and stores reach rank `r`'s memory; known at compile time where all do."""
-    if call.builder.lsa_size() != call.builder.world_size():
-        call.fail(
-            "ranks that loads and stores don't reach can't be told apart yet: use team=tw.lsa"
-        )
-    if isinstance(r, int) and not 0 <= r < call.builder.world_size():
-        call.fail(f"there is no rank {r} in a world of {call.builder.world_size()}")
-    return True
+def is_lsa(call: Call, r: Any) -> Any:
+    """Whether loads and stores reach rank `r`'s memory; known at compile time where all do. Under
+    `if tw.is_lsa(r):`, `x.at(r)` is legal."""
+    reached = call.build("is_lsa", r)
+    return True if call.builder.lsa_size() == call.builder.world_size() else reached
 
 
 @builtin

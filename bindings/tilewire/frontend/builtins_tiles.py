@@ -6,26 +6,42 @@ from typing import Any
 
 from tilewire._tilewire import DType, Value
 from tilewire.frontend.builtins_moves import arg_reduce
+from tilewire.frontend.records import load_record, store_record
 from tilewire.frontend.registry import Call, builtin
-from tilewire.frontend.values import DynamicSlice, describe
+from tilewire.frontend.values import DynamicSlice, RecordValue, RecordView, describe
 
 
 @builtin
-def load(call: Call, view: Any, other: Any = None, where: Any = None) -> Value:
-    """Reads a view into a tile (or a scalar). Elements outside of the view are 0, or `other`."""
+def load(
+    call: Call, view: Any, other: Any = None, where: Any = None, *, cache: Any = None
+) -> Value | RecordValue:
+    """Reads a view into a tile (or a scalar). Elements outside of the view are 0, or `other`.
+    `cache`: "streaming" (read once), "last" (stays in the L2 cache), "l2" (only there)."""
+    if isinstance(view, RecordView):
+        return load_record(call, view, other, _mask(call, where), _cache(call, cache))
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
     if other is not None:
         call.operand(other, "other=")
-    return call.build("load", view, other, _mask(call, where))
+    return call.build("load", view, other, _mask(call, where), _cache(call, cache))
 
 
 @builtin
-def store(call: Call, view: Any, value: Any, where: Any = None) -> None:
-    """Writes a tile or a scalar to a view; elements outside of the view are dropped."""
+def store(call: Call, view: Any, value: Any, where: Any = None, *, cache: Any = None) -> None:
+    """Writes a tile or a scalar to a view; elements outside of the view are dropped. `cache`: as
+    for `tw.load`, or "through" (on to memory)."""
+    if isinstance(view, RecordView):
+        return store_record(call, view, value, _mask(call, where), _cache(call, cache))
     if not isinstance(view, Value):
         call.fail(f"takes a view, found {describe(view)}")
-    call.build("store", view, call.operand(value, "the value"), _mask(call, where))
+    stored = call.operand(value, "the value")
+    call.build("store", view, stored, _mask(call, where), _cache(call, cache))
+
+
+def _cache(call: Call, cache: Any) -> str:
+    if cache is not None and not isinstance(cache, str):
+        call.fail(f"cache= takes a name, found {describe(cache)}")
+    return cache or ""
 
 
 def _mask(call: Call, where: Any) -> Value | None:

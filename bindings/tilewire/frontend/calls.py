@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import types
 from typing import Any
 
@@ -12,8 +13,10 @@ from tilewire.frontend.builtins import BUILTINS
 from tilewire.frontend.folding import folds, is_structural
 from tilewire.frontend.functions import BoundFunction, Function
 from tilewire.frontend.inlining import Inlining
+from tilewire.frontend.records import make_record
 from tilewire.frontend.registry import Builtin, Call
-from tilewire.frontend.values import LoopRange, Method, describe, is_static
+from tilewire.frontend.values import LoopRange, Method, RecordView, describe, is_static
+from tilewire.record import Record
 from tilewire.types import as_dtype
 
 # Python's functions that mean an op of the table on tiles and scalars.
@@ -47,6 +50,8 @@ class Calls(Inlining):
             callee = BUILTINS["range"]
         if isinstance(callee, Builtin):
             return callee.lower(Call(self, node, name), args, kwargs)
+        if isinstance(callee, Record):
+            return make_record(Call(self, node, name), callee, args, kwargs)
         if isinstance(callee, DType):
             self.fail(node, f"`{name}` is a dtype: convert with `value.to({name})`")
         if hasattr(callee, "signature") and hasattr(callee, "compile"):
@@ -156,6 +161,12 @@ class Calls(Inlining):
         team = kwargs.pop("team", "")
         if len(args) != 1 or kwargs or not isinstance(team, str):
             self.fail(node, "`at` takes one rank and `team=`: `x.at(r)`")
+        if isinstance(method.value, RecordView):
+            views = {
+                name: self.build(node, "at", view, args[0], team)
+                for name, view in method.value.views.items()
+            }
+            return dataclasses.replace(method.value, views=views)
         if not method.value.type.is_view:
             self.fail(node, f"only windows have `.at(rank)`, found {describe(method.value)}")
         return self.build(node, "at", method.value, args[0], team)

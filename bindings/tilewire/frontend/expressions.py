@@ -14,7 +14,14 @@ from tilewire.frontend.folding import folded
 from tilewire.frontend.registry import BUILTINS
 from tilewire.frontend.spelling import did_you_mean
 from tilewire.frontend.subscripts import Subscripts
-from tilewire.frontend.values import Method, TargetPlaceholder, describe, is_static
+from tilewire.frontend.values import (
+    Method,
+    RecordValue,
+    RecordView,
+    TargetPlaceholder,
+    describe,
+    is_static,
+)
 
 
 class Expressions(Subscripts, Calls, Comprehensions, Conditions):
@@ -58,6 +65,8 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
         base = self.evaluate(node.value)
         if isinstance(base, Value):
             return self.value_attribute(node, base)
+        if isinstance(base, RecordView | RecordValue):
+            return self.record_attribute(node, base)
         try:
             return self.resolve(getattr(base, node.attr))
         except Exception as error:
@@ -84,6 +93,8 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
             return tuple(self.extent(node, base, axis) for axis in range(base.type.rank))
         if node.attr == "T" and base.type.is_tile:
             return self.build(node, "transpose", base)
+        if node.attr == "T" and base.type.is_view:
+            return self.build(node, "permute", base)
         if node.attr in ("to", "at"):
             return Method(base, node.attr)
         instead = did_you_mean(node.attr, ["dtype", "shape", "to", "at"])
@@ -92,6 +103,17 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
         elif node.attr in BUILTINS:
             instead = f": call `tw.{node.attr}(x)`"
         self.fail(node, f"{describe(base)} has no attribute `{node.attr}`{instead}")
+
+    def record_attribute(self, node: ast.Attribute, base: RecordView | RecordValue) -> Any:
+        fields = base.views if isinstance(base, RecordView) else base.values
+        if node.attr in fields:
+            return fields[node.attr]
+        if isinstance(base, RecordView) and node.attr == "at":
+            return Method(base, "at")
+        if isinstance(base, RecordView) and node.attr == "shape":
+            first = next(iter(fields.values()))
+            return tuple(self.extent(node, first, axis) for axis in range(base.rank))
+        self.fail(node, f"{describe(base)} has no field `{node.attr}`")
 
     def evaluate_joinedstr(self, node: ast.JoinedStr) -> str:
         """Text that is known at compile time, as for the message of an assert."""

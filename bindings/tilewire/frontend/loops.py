@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -107,13 +108,22 @@ class Loops(Visitor):
     def _loop(self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody) -> None:
         """A `for` of the IR. After a `break` its remaining iterations do nothing."""
         carried = self._enter(node, body, [target.id])
-        index, values = self.build(
-            node, "begin_for", over.iterate, over.lower, over.upper, over.step, carried.leaves()
-        )
+        index, values = self._begin(node, over, carried.leaves())
         self._begin_body(carried, list(values))
-        self.bind(target.id, index)
+        if over.work is None:
+            self.bind(target.id, index)
+        else:
+            self.bind(target.id, over.work.item(functools.partial(self.build, node), index))
         self._run_unless_stopped(node, body)
         self._leave(node, carried, self.build(node, "end_for", self._next(node, carried)))
+
+    def _begin(self, node: ast.For, over: LoopRange, initial: list[Any]) -> Any:
+        if over.team is not None:
+            return self.build(node, "begin_for_team", over.iterate, over.team, over.lower, initial)
+        if over.schedule == "dynamic":
+            return self.build(node, "begin_dynamic", over.upper, initial)
+        bounds = (over.lower, over.upper, over.step)
+        return self.build(node, "begin_for", over.iterate, *bounds, initial)
 
     def _while_in_range(
         self, node: ast.For, target: ast.Name, over: LoopRange, body: LoopBody

@@ -8,7 +8,15 @@ from typing import Any
 from tilewire._tilewire import Value
 from tilewire.frontend.expressions import Expressions
 from tilewire.frontend.loops import Loops
-from tilewire.frontend.values import describe, is_static
+from tilewire.frontend.values import Instances, describe, is_static
+
+
+class Known(ast.expr):
+    """An expression that was evaluated before."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
 
 
 class Statements(Loops, Expressions):
@@ -31,6 +39,23 @@ class Statements(Loops, Expressions):
         if isinstance(node.value, ast.Constant):  # a docstring, or `...`
             return
         self.evaluate(node.value)
+
+    def run_with(self, node: ast.With) -> None:
+        """`with tw.instances(…)`: an `if` in which ids are the group's."""
+        first, rest = node.items[0], node.items[1:]
+        group = self.evaluate(first.context_expr)
+        if not isinstance(group, Instances) or first.optional_vars:
+            self.fail(node, "`with` takes `tw.instances(first, count)`, and nothing else")
+        body = [ast.copy_location(ast.With(rest, node.body), node)] if rest else node.body
+        is_one = self.build(node, "enter_instances", group.first, group.count)
+        branch = ast.If(test=Known(is_one), body=body, orelse=[])
+        for made in (branch, branch.test):
+            ast.copy_location(made, node)
+        self.run([branch])
+        self.build(node, "leave_instances")
+
+    def evaluate_known(self, node: Known) -> Any:
+        return node.value
 
     def run_assert(self, node: ast.Assert) -> None:
         test = self.evaluate(node.test)

@@ -6,7 +6,8 @@ import ast
 from typing import Any
 
 from tilewire._tilewire import Index, Value, kDynamic
-from tilewire.frontend.values import DynamicSlice, describe, is_operand, is_static
+from tilewire.frontend.records import slice_records
+from tilewire.frontend.values import DynamicSlice, RecordView, describe, is_operand, is_static
 from tilewire.frontend.visitor import Visitor
 
 
@@ -18,6 +19,8 @@ class Subscripts(Visitor):
             if base.type.is_view:
                 return self.slice_view(node, base, items)
             return self.index_tile(node, base, items)
+        if isinstance(base, RecordView):
+            return slice_records(self, node, base, items)
         index = self.static_index(node.slice)
         if not is_static(index):
             self.fail(

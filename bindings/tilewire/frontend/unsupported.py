@@ -11,7 +11,6 @@ _FUNCTION = "define it outside of the kernel, with @tw.function"
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("a try statement", "device code raises nothing: test with `if`"),
     ast.Raise: ("a raise statement", "device code raises nothing: use `return`, or `tw.where`"),
-    ast.With: ("a with statement", "nothing in a kernel is entered or closed: remove it"),
     ast.AsyncWith: ("an async with statement", "remove it"),
     ast.AsyncFor: ("an async for loop", _LOOP),
     ast.Match: ("a match statement", "use `if` and `elif`"),

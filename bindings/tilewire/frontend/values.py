@@ -29,6 +29,48 @@ class LoopRange(NoBundle):
     upper: Any
     step: Any
     spelling: str
+    team: str | None = None  # whose ranks, where it goes through ranks
+    work: Any = None  # makes an item of the index: `Work`
+    schedule: str = "static"  # of "persistent"
+
+
+@dataclass(frozen=True)
+class WorkItem(NoBundle):
+    """One tile of `tw.tiles` or `tw.ragged`: its fields are indices and integers."""
+
+    spelling: str
+    fields: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(frozen=True)
+class RecordView(NoBundle):
+    """A view of records: one view per field, whose leading `rank` dimensions are the records'."""
+
+    record: Any
+    rank: int
+    views: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class RecordValue:
+    """A record, or a tile of them, as values: a bundle of one per field."""
+
+    record: Any
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Instances(NoBundle):
+    """`tw.instances(first, count)`: only `with` takes it."""
+
+    first: Any
+    count: Any
 
 
 @dataclass(frozen=True)
@@ -42,7 +84,7 @@ class Unroll(NoBundle):
 class Method(NoBundle):
     """`value.name`, about to be called."""
 
-    value: Value
+    value: Any  # a Value or a RecordView
     name: str
 
 
@@ -83,7 +125,8 @@ def is_static(value: Any) -> bool:
     parts = parts_of(value)
     if parts is not None:
         return all(is_static(each.value) for each in parts)
-    return not isinstance(value, Value | DynamicSlice | LoopRange | Method | Poison)
+    dynamic = Value | DynamicSlice | LoopRange | Method | Poison | WorkItem | Instances
+    return not isinstance(value, dynamic | RecordView)
 
 
 def is_number(value: Any) -> bool:
@@ -102,8 +145,14 @@ def describe(value: Any) -> str:
         return f"the {kind} {value.type}"
     if isinstance(value, DynamicSlice):
         return "tw.ds(…)"
-    if isinstance(value, LoopRange):
+    if isinstance(value, LoopRange | WorkItem):
         return value.spelling
+    if isinstance(value, RecordView):
+        return f"the view of {value.record}"
+    if isinstance(value, RecordValue):
+        return f"a value of {value.record}"
+    if isinstance(value, Instances):
+        return "tw.instances(…)"
     if isinstance(value, Unroll):
         return "tw.unroll(…)"
     if isinstance(value, DType):

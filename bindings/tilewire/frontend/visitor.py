@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewire.frontend.functions import Function
 
 # Methods of the Builder whose first argument says which op; the others are the user's.
-_NAMED_OPS = ("unary", "binary", "reduce", "arg_reduce", "scan", "begin_for")
+_NAMED_OPS = ("unary", "binary", "reduce", "arg_reduce", "scan", "begin_for", "begin_for_team")
 
 
 class Visitor:

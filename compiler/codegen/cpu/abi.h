@@ -11,8 +11,9 @@ struct CpuInstance {
   std::int64_t rank = 0;
   std::int64_t program_id[3] = {0, 0, 0};
   std::int64_t num_programs[3] = {1, 1, 1};
-  std::byte* arena = nullptr;  ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
-  void* scheduler = nullptr;   ///< `Scheduler`; null where the program never waits
+  std::byte* arena = nullptr;        ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
+  void* scheduler = nullptr;         ///< `Scheduler`; null where the program never waits
+  std::int64_t* counters = nullptr;  ///< `LaunchRules::num_counters`, of this rank's launch
 
   std::int64_t linear_program_id() const {
     return program_id[0] + num_programs[0] * (program_id[1] + num_programs[1] * program_id[2]);
@@ -23,6 +24,7 @@ static_assert(offsetof(CpuInstance, rank) == 0);
 static_assert(offsetof(CpuInstance, program_id) == 8);
 static_assert(offsetof(CpuInstance, num_programs) == 32);
 static_assert(offsetof(CpuInstance, arena) == 56);
+static_assert(offsetof(CpuInstance, counters) == 72);
 
 /// A tile as a reference function sees it: row-major, elements as they lie in memory (a bool is a
 /// byte, 0 or 1). A scalar has rank 0 and one element; of a pointer, `data` is the address itself.
@@ -51,7 +53,7 @@ using CpuReference = void (*)(CpuInstance* instance, const CpuTile* tiles,
 /// - kWindow: the address of an array of `world_size` addresses, of element 0 of each rank's copy
 /// - kScalar: the value's bits in the low bytes, as it lies in memory
 /// - kExtent, kStride: an int64; strides in elements
-/// - kDeviceComm, kLane: unused, 0
+/// - kDeviceComm, kLane, kCounters: unused, 0
 ///
 /// The code calls the functions of `runtime/cpu/symbols.h` by name. What they throw passes through
 /// it; it owns nothing that would have to be released.

@@ -36,6 +36,8 @@ class CpuEmitter {
   virtual CpuScalar program_id(int axis) = 0;
   virtual CpuScalar num_programs(int axis) = 0;
   virtual const Program& program() const = 0;
+  /// The next number of a counter of the launch, from 0 on, which no other instance gets.
+  virtual CpuScalar draw(std::int64_t counter) = 0;
 
   // Element-wise ops. The result is cast to the dtype that the statement gives it.
   using ElementFunction = std::function<CpuScalar(ScalarEmitter&, std::span<const CpuScalar>)>;
@@ -90,6 +92,9 @@ class CpuEmitter {
   /// Defines the statement's result, a pointer: element `offset` of a parameter, here, or of a
   /// window at a rank of this rank's LSA team.
   virtual void define_address(const Statement& statement, const Value* parameter, const Value* rank,
+                              const Value* offset) = 0;
+  /// Defines the statement's result, a pointer: `offset` elements of its dtype behind `pointer`.
+  virtual void define_pointer(const Statement& statement, const Value* pointer,
                               const Value* offset) = 0;
   virtual void load(const Statement& statement, const TileAccess& access) = 0;
   virtual void store(const Statement& statement, const TileAccess& access) = 0;

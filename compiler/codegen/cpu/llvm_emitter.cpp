@@ -95,6 +95,7 @@ void LlvmEmitter::bind_arguments() {
         break;
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
+      case ArgumentSlot::Kind::kCounters:
         break;
     }
   }
@@ -199,6 +200,14 @@ CpuScalar LlvmEmitter::num_programs(int axis) {
   const std::size_t offset =
       offsetof(CpuInstance, num_programs) + sizeof(std::int64_t) * static_cast<std::size_t>(axis);
   return as_index(instance_field(offset, builder_.getInt64Ty()));
+}
+
+CpuScalar LlvmEmitter::draw(std::int64_t counter) {
+  llvm::Value* counters = instance_field(offsetof(CpuInstance, counters), builder_.getPtrTy());
+  llvm::Value* place =
+      builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), counters, counter);
+  return as_index(builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, place, index_constant(1),
+                                           llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic));
 }
 
 void LlvmEmitter::call_runtime(std::string_view name, std::span<const CpuScalar> arguments) {

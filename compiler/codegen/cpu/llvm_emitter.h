@@ -41,6 +41,7 @@ class LlvmEmitter final : public CpuEmitter {
   CpuScalar program_id(int axis) override;
   CpuScalar num_programs(int axis) override;
   const Program& program() const override { return program_; }
+  CpuScalar draw(std::int64_t counter) override;
   void call_runtime(std::string_view name, std::span<const CpuScalar> arguments) override;
 
   // llvm_tiles.cpp
@@ -66,6 +67,8 @@ class LlvmEmitter final : public CpuEmitter {
   // llvm_memory.cpp
   CpuScalar stride(const Value* parameter, std::int64_t dimension) override;
   void define_address(const Statement& statement, const Value* parameter, const Value* rank,
+                      const Value* offset) override;
+  void define_pointer(const Statement& statement, const Value* pointer,
                       const Value* offset) override;
   void load(const Statement& statement, const TileAccess& access) override;
   void store(const Statement& statement, const TileAccess& access) override;

@@ -35,6 +35,15 @@ void LlvmEmitter::define_address(const Statement& statement, const Value* parame
   define(statement.result(), {pointer, dtype});
 }
 
+void LlvmEmitter::define_pointer(const Statement& statement, const Value* pointer,
+                                 const Value* offset) {
+  const DType dtype = statement.result()->type.dtype;
+  define(statement.result(),
+         {builder_.CreateGEP(scalars_.memory_type(dtype), llvm_value(scalar(pointer)),
+                             llvm_value(scalar(offset))),
+          dtype});
+}
+
 /// A member of this rank's LSA team → its rank in the world. One that doesn't exist is the
 /// program's error; it must not become an access to memory.
 llvm::Value* LlvmEmitter::world_rank(const Statement& statement, llvm::Value* member) {

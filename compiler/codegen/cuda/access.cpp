@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "compiler/ops/memory.h"
@@ -12,6 +13,7 @@ namespace tilewire {
 namespace {
 
 constexpr int kMaxVectorBytes = 16;
+constexpr int kLineBytes = 128;  // of the L2 cache
 
 /// Elements per instruction: what the layout keeps together and the access allows.
 int vector_of(const TileAccess& access, const Type& tile) {
@@ -74,6 +76,16 @@ Type tile_type(const Statement& statement, const TileAccess& access) {
   return type;
 }
 
+/// `, tw::Cache::kStreaming` where an access says how caches should treat it.
+std::string cache_text(const Statement& statement) {
+  static const std::map<std::string_view, std::string_view> names = {
+      {"streaming", "kStreaming"}, {"last", "kLast"}, {"l2", "kL2"}, {"through", "kThrough"}};
+  if (statement.has("cache")) {
+    return fmt::format(", tw::Cache::{}", names.at(statement.text("cache")));
+  }
+  return statement.flag("constant") ? ", tw::Cache::kConstant" : "";
+}
+
 /// Whether the tile lies in one piece and every element of it is there.
 bool is_plain(const TileAccess& access) {
   return is_one_piece(access) && access.predicate == nullptr && access.where == nullptr;
@@ -124,6 +136,9 @@ void require_layout(const Value* other, const Type& tile, const Statement& state
 
 std::string name_of_base(const TileAccess& access) {
   const Statement* address = access.pointer->definition;
+  if (address != nullptr && address->is("pointer_cast")) {
+    address = address->operands.front()->definition;
+  }
   return address == nullptr || address->operands.empty() ? "loaded"
                                                          : address->operands.front()->name;
 }
@@ -157,10 +172,11 @@ void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   const bool has_other = access.other != nullptr && !is_plain(access);
   if (has_other || access.where != nullptr) arguments += ", " + other;
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);
-  emitter.define_here(result,
-                      fmt::format("tw::load<{}, {}>({})", emitter.type(result->type),
-                                  vector_of(access, result->type), arguments),
-                      hint);
+  emitter.define_here(
+      result,
+      fmt::format("tw::load<{}, {}{}>({})", emitter.type(result->type),
+                  vector_of(access, result->type), cache_text(statement), arguments),
+      hint);
 }
 
 void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
@@ -181,7 +197,18 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
   std::string arguments =
       fmt::format("{}, {}", access_text(access, type, statement, emitter), tile);
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);
-  emitter.statement(fmt::format("tw::store<{}>({});", vector_of(access, type), arguments));
+  emitter.statement(fmt::format("tw::store<{}{}>({});", vector_of(access, type),
+                                cache_text(statement), arguments));
+}
+
+void emit_tile_prefetch_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const TileAccess access = TileAccess::of(statement);
+  emitter.include("prefetch.cuh");
+  const int bytes = num_bytes(access.pointer->type.dtype);
+  const bool is_contiguous = access.dimensions.empty() || access.dimensions.back().stride == 1;
+  emitter.statement(fmt::format("tw::prefetch<kThreads, {}>({});",
+                                is_contiguous ? kLineBytes / bytes : 1,
+                                access_text(access, {}, statement, emitter, true)));
 }
 
 }  // namespace tilewire

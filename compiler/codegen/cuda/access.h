@@ -15,6 +15,7 @@ std::string access_text(const TileAccess& access, const Type& tile, const Statem
                         CudaEmitter& emitter, bool is_spelled_out = false);
 /// The conditions under which an access of rank 0 exists; empty: always.
 std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter);
+void emit_tile_prefetch_cuda(const Statement& statement, CudaEmitter& emitter);
 /// What the offsets of a gather pass through, where threads need other ones than they hold.
 int access_shared_bytes(const Statement& statement, int num_threads);
 

@@ -26,9 +26,12 @@ std::string story_of(const Statement& statement, const Artifact& description) {
     const auto site = static_cast<std::size_t>(statement.integer("site"));
     return site < description.wait_sites.size() ? description.wait_sites[site].what : "barrier";
   }
-  if (statement.is("tile_load") || statement.is("tile_store")) {
+  if (statement.is("tile_load") || statement.is("tile_store") || statement.is("tile_prefetch")) {
     const Statement* address = statement.operands.at(0)->definition;
-    const std::string_view word = statement.is("tile_load") ? "load" : "store";
+    if (address != nullptr && address->is("pointer_cast")) {
+      address = address->operands.at(0)->definition;
+    }
+    const std::string_view word = statement.op->name.substr(std::string_view("tile_").size());
     if (address == nullptr || address->operands.empty()) return std::string(word);
     return fmt::format("{} {}", word, address->operands.front()->name);
   }
@@ -153,6 +156,8 @@ std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
     case Kind::kLane:
       emitter_.include("abi.cuh");
       return "const __grid_constant__ tw::Lane lane";
+    case Kind::kCounters:
+      return "uint64_t* counter_words";
   }
   throw InternalError("an argument of unknown kind");
 }
@@ -206,6 +211,11 @@ void KernelWriter::write_preamble() {
         fmt::format("__shared__ alignas(16) char shared[{}];", emitter_.plan_.num_shared_bytes));
   }
   write_peer_addresses();
+  if (description_.launch.num_counters > 0) {
+    emitter_.include("counters.cuh");
+    writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
+                            description_.launch.num_counters));
+  }
   if (!has_barrier_) return;
   emitter_.include("lsa_barrier.cuh");
   writer.line(
@@ -291,6 +301,7 @@ void KernelWriter::write_description(Writer& writer) {
   if (description_.resources.lane) needs.emplace_back("a lane");
   if (description_.resources.world_barrier) needs.emplace_back("a barrier slot per instance");
   if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
+  if (description_.launch.num_counters > 0) needs.emplace_back("counters of the launch");
   if (!needs.empty()) rows.emplace_back("needs", fmt::format("{}", fmt::join(needs, ", ")));
 
   std::size_t width = 0;

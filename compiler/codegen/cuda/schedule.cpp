@@ -20,6 +20,14 @@ constexpr std::int64_t kMaxEarlyBytesOfPeers = 320;
 constexpr std::int64_t kMaxEarlyBytes = 64;
 constexpr std::int64_t kMaxFirstBytes = 32;
 
+bool is_wait(const Statement& statement) {
+  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kSynchronises;
+}
+
+bool is_constant_load(const Statement& statement) {
+  return statement.is("tile_load") && statement.flag("constant");
+}
+
 bool is_fence(const Statement& statement) {
   return statement.kind != StatementKind::kOp || statement.op->effect == Effect::kWrites ||
          statement.op->effect == Effect::kSynchronises;
@@ -33,7 +41,8 @@ bool collect(const Statement& statement, int num_threads, const std::set<const V
   return std::ranges::all_of(statement.operands, [&](const Value* value) {
     if (!late.contains(value)) return true;
     const Statement& definition = *value->definition;
-    return !value->type.is_tile() && shared_bytes_of(definition, num_threads) == 0 &&
+    return definition.kind == StatementKind::kOp && !value->type.is_tile() &&
+           shared_bytes_of(definition, num_threads) == 0 &&
            definition.op->effect == Effect::kPure && collect(definition, num_threads, late, cone);
   });
 }
@@ -81,11 +90,36 @@ void bring_loads_forward(std::span<const Statement*> stretch, int num_threads) {
       stretch, [&](const Statement* statement) { return early.contains(statement); });
 }
 
+/// Moves loads that nobody's writes can change in front of the waits of their region, so that they
+/// are under way while a peer is waited for.
+void bring_constants_forward(std::vector<const Statement*>& order, int num_threads) {
+  const auto first_wait =
+      std::ranges::find_if(order, [](const Statement* statement) { return is_wait(*statement); });
+  const auto stretch = std::span(order).subspan(first_wait - order.begin());
+  std::set<const Value*> late;
+  for (const Statement* statement : stretch) {
+    late.insert(statement->results.begin(), statement->results.end());
+  }
+  std::set<const Statement*> early;
+  std::int64_t num_early_bytes = 0;
+  for (const Statement* load : stretch) {
+    std::set<const Statement*> cone;
+    if (!is_constant_load(*load) || !collect(*load, num_threads, late, cone)) continue;
+    const Type& type = load->result()->type;
+    num_early_bytes += type.num_elements() * num_bytes(type.dtype) / num_threads;
+    if (num_early_bytes > kMaxEarlyBytes) break;
+    early.insert(cone.begin(), cone.end());
+  }
+  std::ranges::stable_partition(
+      stretch, [&](const Statement* statement) { return early.contains(statement); });
+}
+
 }  // namespace
 
 std::vector<const Statement*> schedule(const Region& region, int num_threads) {
   std::vector<const Statement*> order;
   for (const auto& statement : region.statements) order.push_back(statement.get());
+  bring_constants_forward(order, num_threads);
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
     while (end < order.size() && !is_fence(*order[end])) ++end;

@@ -19,10 +19,6 @@ namespace {
 /// meeting before it while the one before is still being read.
 constexpr int kSmallBytes = 1024;
 
-Effect effect_of(const Statement& statement) {
-  return statement.kind == StatementKind::kOp ? statement.op->effect : Effect::kPure;
-}
-
 /// Whether what other threads stored before must be done before.
 bool releases(const Statement& statement) {
   if (!statement.has("order")) return true;
@@ -241,6 +237,7 @@ class Planner {
     switch (effect_of(statement)) {
       case Effect::kPure:
       case Effect::kReports:
+      case Effect::kHidden:
         return;
       case Effect::kReads: {
         const Mapping mapping = mapping_of(statement);

@@ -10,12 +10,12 @@ def f_range_step(x: tw.Tensor["N"]):
 
 
 def f_persistent_schedule(x: tw.Tensor["N"]):
-    for _ in tw.persistent(N, schedule="dynamic"):  # error
+    for _ in tw.persistent(N, schedule="guided"):  # error
         pass
 
 
 def f_ranks_of_a_team(x: tw.Tensor["N"]):
-    for _ in tw.ranks(team="lsa"):  # error
+    for _ in tw.ranks(team="galaxy"):  # error
         pass
 
 
@@ -85,7 +85,7 @@ def f_barrier_team_name(x: tw.Tensor["N"]):
 
 
 def f_is_lsa(x: tw.Tensor["N"]):
-    tw.is_lsa(0)  # error
+    tw.is_lsa(4)  # error
 
 
 def f_none_for_a_tile(x: tw.Tensor["N"]):
@@ -114,8 +114,8 @@ def f_dtype_as_function(x: tw.Tensor["N"]):
 
 MESSAGES = {
     f_range_step: "the step must be an integer other than 0, found 0",
-    f_persistent_schedule: "there is only schedule=\"static\" yet, found 'dynamic'",
-    f_ranks_of_a_team: "there is only team=tw.world yet, found 'lsa'",
+    f_persistent_schedule: "the schedule is \"static\" or \"dynamic\", found 'guided'",
+    f_ranks_of_a_team: "the team must be one of world, lsa, rail, local, found 'galaxy'",
     f_unroll_of_a_run_time_bound: "a bound must be an integer known at compile time, found the",
     f_unroll_of_many: "would repeat the body 1000000000 times, 4096 is the most: use range(…)",
     f_bound_of_another_kind: "a loop's bounds and step are integers, found 'a'",
@@ -131,7 +131,7 @@ MESSAGES = {
     f_reduction_axis: "axis must be an integer known at compile time",
     f_barrier_team: "team, scope and order are names, found 3",
     f_barrier_team_name: "galaxy",
-    f_is_lsa: "can't be told apart yet: use team=tw.lsa",
+    f_is_lsa: "there is no rank 4 in a world of 4",
     f_none_for_a_tile: "`tw.extract(None, 0)` can't be computed from None",
     f_cast: "'f31' is not an element type",
     f_at: "`at` takes one rank and `team=`: `x.at(r)`",

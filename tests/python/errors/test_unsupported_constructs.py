@@ -30,12 +30,6 @@ def raise_statement(x: tw.Tensor["N"]):
     raise ValueError  # error
 
 
-@case("a with statement", "w")
-def with_statement(x: tw.Tensor["N"]):
-    with x:  # error
-        pass
-
-
 @case("a match statement", "m")
 def match_statement(x: tw.Tensor["N"]):
     match N:  # error

@@ -8,4 +8,6 @@ LOWERED_FROM = {
     "tile_atomic": "atomic",
     "lsa_barrier": "barrier",
     "relayout": "broadcast",
+    "tile_prefetch": "prefetch",
+    "pointer_cast": "field",
 }

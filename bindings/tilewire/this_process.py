@@ -10,6 +10,7 @@ from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator
 from tilewire.errors import UserError
 from tilewire.launch import Call
+from tilewire.record import Record, takes_records
 from tilewire.virtual import HostRequest, HostWorld
 from tilewire.window import Window
 
@@ -25,7 +26,8 @@ class LocalHost(Communicator):
         self.target = Target("cpu")
         self._world = HostWorld(self.target, None)
 
-    def window(self, shape: Any, dtype: DType) -> Window:
+    @takes_records
+    def window(self, shape: Any, dtype: DType | Record) -> Window:
         return self._world.windows([self], [0], shape, dtype)[0]
 
     def barrier(self) -> None:

@@ -1,0 +1,132 @@
+"""What can't be divided as it was written."""
+
+import tilewire as tw
+
+
+def test_unknown_order(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, order="zigzag")  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "order= is one of 'row', 'column', 'grouped', found 'zigzag'" in message
+
+
+def test_block_known_at_run_time(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, M, 4)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "BM must be an integer known at compile time" in message
+
+
+def test_block_of_no_rows(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 0, 4)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "tiles of 0 by 4: both must be above 0" in message
+
+
+def test_start_without_split(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, start=1)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "start= names a part: it needs split=" in message
+
+
+def test_split_into_no_parts(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, split=0)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "split=0" in message
+
+
+def test_ragged_takes_integers_in_memory(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.ragged(x, 4)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "ragged takes the sizes of groups, integers in memory of rank 1" in message
+
+
+def test_unknown_schedule(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for _i in tw.persistent(M, schedule="guided"):  # error
+            pass
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert 'the schedule is "static" or "dynamic", found \'guided\'' in message
+
+
+def test_a_dynamic_loop_in_a_loop(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for _k in range(3):
+            for i in tw.persistent(M, schedule="dynamic"):  # error
+                tw.store(x[i], 1.0)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "stands in no other loop" in message
+
+
+def test_a_barrier_in_a_dynamic_loop(diagnose):
+    def f(x: tw.Window["M"]):
+        for _i in tw.persistent(M, schedule="dynamic"):
+            tw.barrier()  # error
+
+    message, _ = diagnose(f, target="cpu:world=2", x="window:f32[?]")
+    assert "never meet" in message and 'schedule="static"' in message
+
+
+def test_with_something_else(diagnose):
+    def f(x: tw.Tensor["M"]):
+        with open("file"):  # error
+            pass
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "`open`" in message
+
+
+def test_with_a_name(diagnose):
+    def f(x: tw.Tensor["M"]):
+        with tw.instances(0, 2) as group:  # error
+            tw.store(x[0], group)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "`with` takes `tw.instances(first, count)`" in message
+
+
+def test_a_tile_has_no_such_field(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for t in tw.persistent(tw.tiles(M, M, 4, 4)):
+            tw.load(x[t.rows])  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "has no attribute `rows`" in message
+
+
+def test_tiles_are_no_loop_by_themselves(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for t in tw.tiles(M, M, 4, 4):  # error
+            tw.load(x[t.m])
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "can't loop over" in message and "tw.persistent" in message
+
+
+def test_unknown_team(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for r in tw.peers(team="node"):  # error
+            tw.store(x[r], 1.0)
+
+    message, _ = diagnose(f, target="cpu:world=4", x="f32[?]")
+    assert "the team must be one of world, lsa, rail, local" in message
+
+
+def test_is_lsa_of_no_rank(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.is_lsa(4)  # error
+
+    message, _ = diagnose(f, target="cpu:world=2x2", x="f32[?]")
+    assert "there is no rank 4 in a world of 4" in message
