@@ -138,6 +138,7 @@ Value* simplify_arithmetic(Statement& op, Inserter& insert) {
   if (op.is("div")) return is_float(b, 1.0) ? a : nullptr;
   if (op.is("floordiv")) return is_integer(b, 1) ? a : nullptr;
   if (op.is("mod")) return is_integer(b, 1) ? zero() : nullptr;
+  if (op.is("shift_left") || op.is("shift_right")) return is_integer(b, 0) ? a : nullptr;
   if (op.is("minimum") || op.is("maximum")) return a == b ? a : nullptr;
   return nullptr;
 }

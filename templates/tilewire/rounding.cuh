@@ -3,7 +3,9 @@
 // compiler/codegen/cpu/llvm_rounding.cpp.
 #pragma once
 
+#if defined(__CUDACC__)
 #include "tilewire/cast.cuh"
+#endif
 #include "tilewire/fp8.cuh"
 
 namespace tilewire::device {
