@@ -37,6 +37,11 @@ class Control:
         """A block whose new names end with it."""
         scope, views = list(self.make.scope), list(self.views.views)
         body = self.block(depth)
+        outer = [each for each in scope if each.text[0] in "tv"]
+        for node in self.make.scope[len(scope) :]:
+            if outer and node.text[0] in "tv":
+                old = self.random.choice(outer)
+                body.append(Assign(old.text, self.make.absorbed(old, node)))
         self.make.scope, self.views.views = scope, views
         return body
 

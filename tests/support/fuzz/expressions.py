@@ -223,15 +223,42 @@ class Expressions:
         whole = (*shape[:axis], extent, *shape[axis:])
         if not shape and self.random.random() < 0.6:
             axis, whole = None, self.some_shape()
-        x = self.tile(whole, kind, depth)
+        return self.reduce(op, self.tile(whole, kind, depth), axis)
+
+    def reduce(self, op: str, x: Node, axis: int | None) -> Node:
         result = sum_dtype(x.dtype) if op == "sum" else x.dtype
         how = "" if axis is None else f", axis={axis}"
+        shape = () if axis is None else x.shape[:axis] + x.shape[axis + 1 :]
         return Node(
             f"tw.{op}({x.text}{how})",
             result,
             shape,
             lambda env: bounded.reduce(op, x.run(env), axis, result),
         )
+
+    def absorbed(self, old: Node, new: Node) -> Node:
+        """`old`, its type kept, changed by `new` of any type: so nothing computed is useless."""
+        kind = kind_of(old.dtype)
+        if kind == "bool" or new.dtype == tw.bool or new.dtype in FP8 or kind_of(new.dtype) != kind:
+            new = self.converted(new, kind)
+        if not broadcasts(new.shape, old.shape):
+            if kind == "bool":
+                new = self.converted(new, "integer", tw.i32)
+            new = self.reduce(self.random.choice(["sum", "max", "min"]), new, None)
+        if kind == "bool":
+            made = self.binary("xor", old, self.converted(new, kind))
+        elif old.dtype in FP8:
+            made = self.binary("add", self.converted(old, kind, tw.f32), new)
+        elif self.random.random() < 0.3:
+            made = self.called(self.random.choice(["minimum", "maximum"]), old, new)
+        else:
+            made = self.binary(self.random.choice(["add", "sub"]), old, new)
+        return made if made.dtype == old.dtype else self.converted(made, kind, old.dtype)
+
+
+def broadcasts(shape: Shape, to: Shape) -> bool:
+    pairs = zip(reversed(shape), reversed(to), strict=False)
+    return len(shape) <= len(to) and all(a in (1, b) for a, b in pairs)
 
 
 def sum_dtype(dtype: tw.DType) -> tw.DType:

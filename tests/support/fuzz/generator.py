@@ -62,8 +62,12 @@ class Generator(Control):
             program.body.append(If(self.condition(), [Jump("return")], []))
         program.body += self.block(depth=2)
         live = [each for each in self.make.scope if each.text[0] in "tv"]
-        for node in self.random.sample(live, min(len(live), 3)):
-            program.body.append(self.store(node))
+        stored = self.random.sample(live, min(len(live), 4))
+        for node in live:
+            if node not in stored:
+                old = self.random.choice(stored)
+                program.body.append(Assign(old.text, self.make.absorbed(old, node)))
+        program.body += [self.store(node) for node in stored]
         return program
 
     def add_input(self) -> None:
@@ -126,6 +130,8 @@ class Generator(Control):
             return self.define()
         old = self.random.choice(live)
         node = self.make.tile(old.shape, kind_of(old.dtype), self.random.randint(1, 2))
+        if self.random.random() < 0.7:
+            return Assign(old.text, self.make.absorbed(old, node))
         if node.dtype != old.dtype:
             node = self.make.converted(node, kind_of(old.dtype), old.dtype)
         return Assign(old.text, node)
