@@ -18,7 +18,7 @@ Written by `tests/python/test_ops_page.py` from the docstrings and the op table:
 """
 FUNCTIONS = """
 ## What a kernel may call
-`help(tw.load)` shows the same. Tiles, views and loops are explained in [python.md](python.md).
+`help(tw.load)` shows the same. Tiles, views and loops are explained in [language.md](language.md).
 
 | function | meaning |
 | --- | --- |
