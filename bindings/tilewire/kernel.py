@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from tilewire import _tilewire
 from tilewire._tilewire import Program, Target
 from tilewire.errors import UserError
@@ -36,6 +38,7 @@ def check_grid(grid: Any) -> Grid:
     if isinstance(grid, Auto):
         return grid
     items = grid if isinstance(grid, tuple) else (grid,)
+    items = tuple(int(each) if isinstance(each, numpy.integer) else each for each in items)
     for each in items:
         if not isinstance(each, int) or isinstance(each, bool) or each < 1:
             raise UserError(

@@ -114,7 +114,7 @@ def f_dtype_as_function(x: tw.Tensor["N"]):
 
 MESSAGES = {
     f_range_step: "the step must be an integer other than 0, found 0",
-    f_persistent_schedule: "the schedule is \"static\" or \"dynamic\", found 'guided'",
+    f_persistent_schedule: 'the schedule is "static" or "dynamic", found \'guided\'',
     f_ranks_of_a_team: "the team must be one of world, lsa, rail, local, found 'galaxy'",
     f_unroll_of_a_run_time_bound: "a bound must be an integer known at compile time, found the",
     f_unroll_of_many: "would repeat the body 1000000000 times, 4096 is the most: use range(…)",

@@ -36,6 +36,18 @@ def test_grid_too_large(grid):
     assert "program instances, at most 2147483647" in refused(lambda: fill[grid])
 
 
+@pytest.mark.parametrize("grid", [np.int64(2), (np.uint8(2), 1)])
+def test_grid_of_numpy_integers(grid):
+    y = np.zeros((2, 4), np.float32)
+    fill[grid](y, 1.0)
+    assert (y == 1).all()
+
+
+@pytest.mark.parametrize("grid", [0, -1, 1.5, np.float32(2.5), "2", None, (2, 0), np.ones(1, int)])
+def test_no_grid(grid):
+    assert "a grid is a positive int, a tuple of up to 3 or tw.auto" in refused(lambda: fill[grid])
+
+
 def test_constant_too_large():
     y = np.zeros((2, 4), np.float32)
     assert refused(fill[1], y, 1.0, B=2**70).endswith(f"`B`: {2**70} doesn't fit 64 bits")
