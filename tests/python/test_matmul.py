@@ -150,3 +150,36 @@ def test_tensor_cores_are_used(target, dtype, instruction, emitted):
     arguments = {k: v.format(dtype) if isinstance(v, str) else v for k, v in GEMM.items()}
     ptx = emitted(blocked, target, "ptx", **arguments)
     assert instruction in ptx and "ldmatrix" in ptx and ".local" not in ptx
+
+
+@tw.kernel
+def of_transposed_views(
+    a: tw.Tensor["K", "M"],
+    b: tw.Tensor["N", "K"],
+    c: tw.Tensor["M", "N"],
+    *,
+    BM: tw.const,
+    BN: tw.const,
+    BK: tw.const,
+):
+    columns = tw.cdiv(N, BN)
+    for t in tw.persistent(tw.cdiv(M, BM) * columns):
+        rows, lines = tw.ds(t // columns * BM, BM), tw.ds(t % columns * BN, BN)
+        acc = tw.matmul(a.T[rows, :], b[lines, :].T, block_k=BK)
+        tw.store(c[rows, lines], acc)
+
+
+def test_transposed_views_and_tiles(ir):
+    a, b = numbers((70, 33), "f16", 7), numbers((21, 70), "f16", 8)
+    c = np.full((33, 21), -77, np.float32)
+    of_transposed_views[tw.auto](a, b, c, BM=32, BN=16, BK=24)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    check(c, a.T @ b.T, np.abs(a.T) @ np.abs(b.T), 1e-5)
+
+    @tw.kernel
+    def tiles(x: tw.Tensor[4, 8], y: tw.Tensor[4, 4]):
+        tile = tw.load(x[:, :])
+        tw.store(y[:, :], tw.matmul(tile, tile.T))
+
+    text = ir(tiles, x="f16[4, 8]", y="f32[4, 4]")
+    assert 'matmul(%tile, %tile) {precision = "ieee", transpose_b = true}' in text
