@@ -60,6 +60,19 @@ TEST_CASE("reads, writes, free ops and what the loop carries stay") {
   CHECK(hoisted(kHead + loop) == "\n" + kHead + loop);
 }
 
+TEST_CASE("loads of constant tensors move, past stores too") {
+  const std::string load =
+      "%tile = tile_load(%p) {constant = true, masked = [0], shape = [4], strides = [1], vector = "
+      "4}: tile<f32[4], vector 4>\n";
+  const std::string store =
+      "  tile_store(%q, %tile) {masked = [0], shape = [4], strides = [1], vector = 4}\n";
+  const std::string addresses =
+      "%p = address(%x, %c0): pointer<f32>\n%q = address(%y, %c0): pointer<f32>\n";
+  const std::string loop = "for %i = range(%c0, %n, %c1) {\n";
+  CHECK(hoisted(kHead + addresses + loop + "  " + load + store + "  yield\n}") ==
+        "\n" + kHead + addresses + load + loop + store + "  yield\n}\n");
+}
+
 TEST_CASE("large tiles stay: they would take registers over the whole loop") {
   const auto with = [](const std::string& extent) {
     return hoisted(kHead +
