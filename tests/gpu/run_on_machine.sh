@@ -127,6 +127,8 @@ step() {
       "$OUT/compile_time.json" ;;
     virtual-speed) run virtual-speed 120 "$PYTHON" tests/benchmarks/virtual_ranks.py \
       "$OUT/virtual_ranks.json" ;;
+    single-gpu) run single-gpu 400 "$PYTHON" tests/benchmarks/single_gpu.py \
+      "$OUT/single_gpu.json" ;;
     launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
     benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
       "$OUT/allreduce_rmsnorm.json" ;;
@@ -135,7 +137,7 @@ step() {
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  virtual-hang torch example multi-gpu hang compile-time virtual-speed launch benchmark)
+  virtual-hang torch example multi-gpu hang compile-time virtual-speed single-gpu launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo
