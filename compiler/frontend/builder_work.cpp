@@ -174,6 +174,12 @@ Values Builder::for_dynamic(Operand count, const std::vector<Operand>& initial,
 }
 
 Value* Builder::enter_instances(Operand first, Operand count) {
+  for (const Operand& each : {first, count}) {
+    const auto* literal = std::get_if<std::int64_t>(&each);
+    if (literal != nullptr && *literal < 0) {
+      fail(fmt::format("instances are counted from 0, found {}", *literal));
+    }
+  }
   Value* from = to_index(first, "the first instance");
   Value* wanted = to_index(count, "the number of instances");
   Value* id = binary("sub", program_id(), from);

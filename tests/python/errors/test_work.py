@@ -130,3 +130,16 @@ def test_is_lsa_of_no_rank(diagnose):
 
     message, _ = diagnose(f, target="cpu:world=2x2", x="f32[?]")
     assert "there is no rank 4 in a world of 4" in message
+
+
+def test_instances_below_none(diagnose):
+    def first(x: tw.Tensor["N"]):
+        with tw.instances(-1, 2):  # error
+            tw.store(x[0], 1.0)
+
+    def count(x: tw.Tensor["N"]):
+        with tw.instances(0, -2):  # error
+            tw.store(x[0], 1.0)
+
+    assert diagnose(first, x="f32[?]")[0] == "instances are counted from 0, found -1"
+    assert diagnose(count, x="f32[?]")[0] == "instances are counted from 0, found -2"
