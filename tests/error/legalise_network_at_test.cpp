@@ -16,8 +16,8 @@ TEST_CASE("error: a copy on a rank that memory doesn't reach") {
   CHECK(message_of<UserError>(
             [&] { legalise_communication(std::move(program), Target::parse("cpu:world=2x2")); }) ==
         "f.py:7: at: loads and stores reach the 2 ranks of the LSA team, not all 4 of the world, "
-        "on `cpu:world=4,lsa=2,multimem=0,gin=1`; write `.at(r, team=\"lsa\")`, with r counted in "
-        "that team");
+        "on `cpu:world=4,lsa=2,multimem=0,gin=1`; write `.at(r, team=tw.lsa)`, with r counted in "
+        "that team, or put it under `if tw.is_lsa(r):`");
 }
 
 }  // namespace tilewire
