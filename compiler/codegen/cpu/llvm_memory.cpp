@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/llvm_emitter.h"
+#include "compiler/codegen/cpu/llvm_formats.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -183,9 +184,13 @@ void LlvmEmitter::load_masked(const Statement& statement, const TileAccess& acce
         });
         return Values();
       });
+  // Narrow floats go over as bits: nothing has to be decoded to be copied.
+  const DType word = num_bytes(type.dtype) == 1 ? DType::kU8 : DType::kU16;
+  const Type copied = is_narrow_float(type.dtype) ? type.with_dtype(word) : type;
   loops(inside, [&](const CpuIndex& index) {
     if_exists(access, index, [&] {
-      store_arena(offset, type, index, load_memory(address(access, type, index), type.dtype));
+      llvm::Value* place = address(access, copied, index);
+      store_arena(offset, copied, index, load_memory(place, copied.dtype));
     });
   });
   Tile tile;
