@@ -33,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Error as error:
         print(f"tilewire: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:
-        print(f"tilewire: standard output: {error.strerror}", file=sys.stderr)
+        if not isinstance(error, BrokenPipeError):  # there, the reader has seen enough
+            print(f"tilewire: standard output: {error.strerror}", file=sys.stderr)
+        # What Python still holds goes nowhere, so that the interpreter ends without a word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

@@ -55,6 +55,13 @@ std::vector<CpuSymbol> steps_and_mathematics() {
       symbol("cosf", ::cosf),
       symbol("cos", static_cast<double (*)(double)>(::cos)),
       symbol("powf", ::powf),
+      // What LLVM makes of calls of the others: sin with cos, powers of 2 and 10.
+      symbol("sincosf", ::sincosf),
+      symbol("sincos", static_cast<void (*)(double, double*, double*)>(::sincos)),
+      symbol("ldexpf", ::ldexpf),
+      symbol("ldexp", static_cast<double (*)(double, int)>(::ldexp)),
+      symbol("exp10f", ::exp10f),
+      symbol("exp10", static_cast<double (*)(double)>(::exp10)),
       symbol("pow", static_cast<double (*)(double, double)>(::pow)),
       symbol("fmodf", ::fmodf),
       symbol("fmod", static_cast<double (*)(double, double)>(::fmod)),

@@ -88,6 +88,21 @@ TILEWIRE_DEVICE void store_last(uint4* to, uint4 word) {
                : "memory");
 }
 
+// Plain stores of vectors, in PTX so that they stay whole: the compiler takes an assignment apart and
+// puts it together again only where it still knows the alignment.
+template <typename W>
+TILEWIRE_DEVICE void store_plain(W* to, W word) {
+  *to = word;
+}
+TILEWIRE_DEVICE void store_plain(uint2* to, uint2 word) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(word.x), "r"(word.y) : "memory");
+}
+TILEWIRE_DEVICE void store_plain(uint4* to, uint4 word) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y),
+               "r"(word.z), "r"(word.w)
+               : "memory");
+}
+
 /// Reads one word (`Word<bytes>::type`).
 template <Cache kCache, typename W>
 TILEWIRE_DEVICE W fetch(W* from) {
@@ -104,7 +119,7 @@ TILEWIRE_DEVICE void put(W* to, W word) {
   if constexpr (kCache == Cache::kL2) return __stcg(to, word);
   if constexpr (kCache == Cache::kThrough) return __stwt(to, word);
   if constexpr (kCache == Cache::kLast) return store_last(to, word);
-  if constexpr (kCache == Cache::kDefault) *to = word;
+  if constexpr (kCache == Cache::kDefault) return store_plain(to, word);
 }
 #else
 template <Cache, typename W>

@@ -60,6 +60,23 @@ TILEWIRE_DEVICE void put_element(T* to, T element) {
   }
 }
 
+/// The registers from `slot` on as a word. Where they are 32-bit registers already, it is made of
+/// their values: taking the address of a tile's registers may put them into local memory.
+template <typename W, typename T, typename L>
+TILEWIRE_DEVICE W word_of(Tile<T, L>& tile, int slot) {
+  constexpr int kStep = 4 / sizeof(T);  // elements in a register
+  if constexpr (!kIsPaired<T, L> && sizeof(T) != 4) {
+    return *word_at<W>(tile.address(slot));
+  } else if constexpr (sizeof(W) == 16) {
+    return {tile.bits(slot), tile.bits(slot + kStep), tile.bits(slot + 2 * kStep),
+            tile.bits(slot + 3 * kStep)};
+  } else if constexpr (sizeof(W) == 8) {
+    return {tile.bits(slot), tile.bits(slot + kStep)};
+  } else {
+    return tile.bits(slot);
+  }
+}
+
 /// Reads `kCount` elements, aligned together, into the registers from `slot` on in one instruction.
 template <int kCount, Cache kCache = Cache::kDefault, typename T, typename L>
 TILEWIRE_DEVICE void read(Tile<T, L>& tile, int slot, T* from) {
@@ -67,7 +84,7 @@ TILEWIRE_DEVICE void read(Tile<T, L>& tile, int slot, T* from) {
     tile.set(slot, fetch_element<kCache>(from));
   } else {
     using W = typename Word<kCount * sizeof(T)>::type;
-    *word_at<W>(tile.address(slot)) = fetch<kCache>(word_at<W>(from));
+    *static_cast<W*>(tile.address(slot)) = fetch<kCache>(word_at<W>(from));
   }
 }
 template <int kCount, Cache kCache = Cache::kDefault, typename T, typename L>
@@ -76,7 +93,7 @@ TILEWIRE_DEVICE void write(Tile<T, L>& tile, int slot, T* to) {
     put_element<kCache>(to, tile.get(slot));
   } else {
     using W = typename Word<kCount * sizeof(T)>::type;
-    put<kCache>(word_at<W>(to), *word_at<W>(tile.address(slot)));
+    put<kCache>(word_at<W>(to), word_of<W>(tile, slot));
   }
 }
 

@@ -22,6 +22,13 @@ struct Registers {
   }
   /// Where a vector begins.
   TILEWIRE_DEVICE void* address(int slot) { return values + slot; }
+  /// The 32-bit register of an element of that size.
+  TILEWIRE_DEVICE uint32_t bits(int slot) const {
+    static_assert(sizeof(T) == 4);
+    uint32_t result;
+    __builtin_memcpy(&result, values + slot, 4);
+    return result;
+  }
 };
 
 /// Two 16-bit floats per 32-bit register, as the hardware converts and moves them.
@@ -41,6 +48,8 @@ struct Registers<T, L, true> {
     for (int i = 0; i < L::kRegisters / 2; ++i) pairs[i] = value.bits * 0x10001u;
   }
   TILEWIRE_DEVICE void* address(int slot) { return pairs + slot / 2; }
+  /// The register of a pair, which begins at an even slot.
+  TILEWIRE_DEVICE uint32_t bits(int slot) const { return pairs[slot / 2]; }
 };
 
 template <typename T, typename L>

@@ -66,3 +66,20 @@ def test_f32(name):
     wrong = ~(same | beyond | (error <= 2.0))
     assert not wrong.any(), f"{name}({x[wrong][0]!r}) = {y[wrong][0]!r}, exact {exact[wrong][0]!r}"
     assert np.array_equal(np.signbit(y[y == 0]), np.signbit(rounded[y == 0])) or name == "exp2"
+
+
+@tw.kernel
+def together(x: tw.Tensor["N"], y: tw.Tensor["N"], z: tw.Tensor["N"], *, N: tw.const):
+    t = tw.load(x[:])
+    tw.store(y[:], tw.sin(t) * tw.cos(t))
+    tw.store(z[:], 10.0**t + 2.0**t)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_llvm_makes_of_several_functions(dtype):
+    """sin and cos of one number are one call; powers of 2 and 10 are functions of their own."""
+    x = np.linspace(-2, 2, 37).astype(dtype)
+    y, z = np.full_like(x, np.nan), np.full_like(x, np.nan)
+    together[1](x, y, z)
+    np.testing.assert_allclose(y, np.sin(x) * np.cos(x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(z, 10.0**x + 2.0**x, rtol=1e-5)

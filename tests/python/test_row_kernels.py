@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import row_kernels
 import tilewire as tw
+from norm_program import allreduce_rmsnorm
 from op_cases.case import Case, aligned
 from op_cases.run import emit
 from tilewire import _tilewire
+from tilewire.frontend.signature import ArrayArgument
 from tilewire.types import to_numpy_dtype
 
 BF16 = to_numpy_dtype(tw.bf16)
@@ -97,6 +99,19 @@ def stack_bytes(cubin):
 @pytest.mark.parametrize("name", KERNELS)
 def test_uses_no_local_memory(name, shape):
     assert stack_bytes(emitted(name, *shape, "cubin")) == 0
+
+
+def test_the_fused_all_reduce_uses_no_local_memory():
+    given = {
+        "x": ArrayArgument("window", tw.bf16, (None, 8192)),
+        "gain": ArrayArgument("tensor", tw.bf16, (8192,)),
+        "y": ArrayArgument("tensor", tw.bf16, (None, 8192)),
+    }
+    target = tw.Target("sm_90a:world=2")
+    program = allreduce_rmsnorm.program(target, allreduce_rmsnorm.specialise(given))
+    alike = [True, True, True, False]
+    program.set_facts(_tilewire.LocalFacts(alike, [16, 16, 16, 4], [False, True, True, False]))
+    assert stack_bytes(_tilewire.emit_stage(program, target, "cubin")) == 0
 
 
 @pytest.mark.parametrize("shape", [each for each in SHAPES if each[1] % 8 == 0], ids=str)

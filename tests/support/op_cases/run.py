@@ -61,6 +61,8 @@ def to_torch(array: np.ndarray, device: str) -> Any:
 
     names = {"float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
     dtype = getattr(torch, names.get(str(array.dtype), str(array.dtype)))
+    if array.size == 0:  # such bytes can't be viewed as another dtype
+        return torch.empty(array.shape, dtype=dtype, device=device)
     raw = torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
     return raw.view(dtype).reshape(array.shape).to(device)
 
