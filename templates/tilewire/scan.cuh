@@ -73,6 +73,7 @@ TILEWIRE_DEVICE C scan_part(const Part& part, C* piece, C carried) {
     const bool is_there = part.holds(place);
     const C own = is_there ? piece[part.index(place)] : Op::template neutral<C>();
     const C value = Op::of(carried, scan_lanes<Op, kLanes>(own));
+    __syncwarp();  // a lane without an element may read another's, and drops it
     if (is_there) piece[part.index(place)] = value;
     carried = __shfl_sync(0xffffffff, value, last_lane);
   }

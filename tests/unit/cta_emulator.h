@@ -93,6 +93,7 @@ class Cta {
 };
 
 inline void __syncthreads() { Cta::meet(); }
+inline void __syncwarp() { Cta::exchange(0, 0); }
 
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
