@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/ops/op.h"
+#include "compiler/passes/rewrite.h"
 
 namespace tilewire {
 namespace {
@@ -13,10 +14,19 @@ void erase_at(std::vector<T>& items, std::size_t i) {
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
+/// Whether it is an assertion of what is known to be true.
+bool always_holds(const Statement& statement) {
+  if (!statement.is("assert")) return false;
+  const Value* condition = statement.operands.at(statement.flag("ranked") ? 1 : 0);
+  const Attribute* known = constant_value(condition);
+  return known != nullptr && std::get_if<bool>(known) != nullptr && std::get<bool>(*known);
+}
+
 bool has_effect(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::kOp:
-      return statement.op->effect != Effect::kPure && statement.op->effect != Effect::kReads;
+      return statement.op->effect != Effect::kPure && statement.op->effect != Effect::kReads &&
+             !always_holds(statement);
     case StatementKind::kReturn:
       return true;
     case StatementKind::kFor:

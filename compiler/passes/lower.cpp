@@ -37,7 +37,7 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
-  program = lower_views(std::move(program));
+  program = lower_views(std::move(program), !target.is_cuda());
   done("lower_views", program);
   check_is_lowered(program);
   program = canonicalise(std::move(program));

@@ -9,6 +9,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/view_access.h"
+#include "compiler/passes/view_check.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -19,8 +20,11 @@ constexpr int kWindowAlignment = 16;  // bytes, at least; what allocation of win
 
 class ViewLowering {
  public:
-  explicit ViewLowering(Program& program)
-      : program_(program), bounds_(program), uses_(count_uses(program.body)) {}
+  ViewLowering(Program& program, bool checks_views)
+      : program_(program),
+        checks_views_(checks_views),
+        bounds_(program),
+        uses_(count_uses(program.body)) {}
 
   void run() {
     Statements prologue;
@@ -124,6 +128,10 @@ class ViewLowering {
       const std::vector<Amount> shape = amounts(statement.integers("shape"));
       views_[statement.result()] = reshaped_view(view(), statement.operands[1], shape,
                                                  amounts(statement.integers("strides")));
+      if (checks_views_) {
+        const LoweredView& made = views_.at(statement.result());
+        check_view(made, views_.at(made.base), insert);
+      }
     } else if (statement.is("permute")) {
       views_[statement.result()] = permuted_view(view(), statement.integers("order"), insert);
     } else if (statement.is("field")) {
@@ -240,6 +248,7 @@ class ViewLowering {
   }
 
   Program& program_;
+  bool checks_views_;
   Bounds bounds_;
   std::map<const Value*, int> uses_;  ///< before anything was lowered
   Replacements replaced_;
@@ -251,8 +260,8 @@ class ViewLowering {
 
 }  // namespace
 
-Program lower_views(Program program) {
-  ViewLowering(program).run();
+Program lower_views(Program program, bool checks_views) {
+  ViewLowering(program, checks_views).run();
   return program;
 }
 

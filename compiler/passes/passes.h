@@ -22,7 +22,8 @@ Program legalise_communication(Program program, const Target& target);
 
 /// Replaces views: `at`, `slice`, `load`, `store`, `extent` become index arithmetic, `address`,
 /// `tile_load` and `tile_store`, with masks only where being inside isn't proven.
-Program lower_views(Program program);
+/// `checks_views`: a `view` that reaches beyond its parameter's memory ends the launch.
+Program lower_views(Program program, bool checks_views = false);
 
 /// Drops the release half of barriers that have nothing to release: this instance stored nothing
 /// that a peer could see since it began or since its last release. Work of earlier launches was

@@ -205,3 +205,27 @@ def test_negative_bounds_count_from_the_end():
     y = np.full(4, 9, np.float32)
     f[1](X[0], y)
     assert y.tolist() == [X[0, -3], X[0, -2], 0, 0]
+
+
+@tw.kernel
+def last_of_rows(x: tw.Tensor["N"], y: tw.Tensor["M"], offset: tw.i64, rows: tw.i64, gap: tw.i64):
+    v = tw.view(x, offset, (rows, 4), (gap, 1))
+    tw.store(tw.view(y, 0, (4,), (1,))[:], tw.load(v[rows - 1, :]))
+
+
+@pytest.mark.parametrize(("offset", "rows", "gap", "first"), [(4, 15, 4, 60), (60, 15, -4, 4)])
+def test_a_view_up_to_the_ends_of_its_memory(offset, rows, gap, first):
+    x, y = np.arange(64, dtype=np.float32), np.full(4, np.nan, np.float32)
+    last_of_rows[1](x, y, offset, rows, gap)
+    assert (y == x[first : first + 4]).all()
+
+
+@pytest.mark.parametrize(
+    ("offset", "rows", "gap"),
+    [(5, 15, 4), (-1, 1, 4), (55, 15, -4), (0, 1 << 40, 1 << 40), (0, 2, 1 << 62)],
+)
+def test_a_view_beyond_its_memory_ends_the_launch(offset, rows, gap):
+    x, y = np.arange(64, dtype=np.float32), np.full(4, np.nan, np.float32)
+    with pytest.raises(tw.DeviceAssertionError, match="tw.view reaches beyond the memory of `x`"):
+        last_of_rows[1](x, y, offset, rows, gap)
+    assert np.isnan(y).all()
