@@ -62,7 +62,7 @@ struct TileGrid {
   std::int64_t group = 0;  ///< rows of tiles in a band; 0: in `row` or `column` order
   bool is_row_order = true;
   bool is_split = false;
-  bool is_even = false;  ///< all parts are known to be alike
+  bool is_even = false;        ///< all parts are known to be alike
   Value* chunk = nullptr;      ///< rows of a part that isn't the last
   Value* m = nullptr;          ///< M
   Value* num_rows = nullptr;   ///< rows of tiles, of all parts

@@ -88,8 +88,8 @@ TILEWIRE_DEVICE void store_last(uint4* to, uint4 word) {
                : "memory");
 }
 
-// Plain stores of vectors, in PTX so that they stay whole: the compiler takes an assignment apart and
-// puts it together again only where it still knows the alignment.
+// Plain stores of vectors, in PTX so that they stay whole: the compiler takes an assignment apart
+// and puts it together again only where it still knows the alignment.
 template <typename W>
 TILEWIRE_DEVICE void store_plain(W* to, W word) {
   *to = word;

@@ -1,6 +1,6 @@
 // 8-bit floats: storage and conversions. e4m3 has no infinity and saturates at 448; e5m2 is the
-// upper half of an f16. Bit arithmetic, so that it works on every GPU and on the host; from sm_89 on
-// the instructions that give the same (but for the sign of NaN).
+// upper half of an f16. Bit arithmetic, so that it works on every GPU and on the host; from sm_89
+// on the instructions that give the same (but for the sign of NaN).
 #pragma once
 
 #include "tilewire/convert.cuh"

@@ -77,7 +77,8 @@ class LsaBarrier {
     for (int i = threadIdx.x + kThreads; i < kRanks - 1; i += kThreads) {
       store_phase(inbox(peer(i)) + comm_.lsaRank, phase_);
     }
-    if (threadIdx.x == 0) *phase_word() = phase_;  // for the next launch, while peers are on the way
+    if (threadIdx.x == 0)
+      *phase_word() = phase_;  // for the next launch, while peers are on the way
     for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
   }
 

@@ -226,6 +226,6 @@ def test_a_view_up_to_the_ends_of_its_memory(offset, rows, gap, first):
 )
 def test_a_view_beyond_its_memory_ends_the_launch(offset, rows, gap):
     x, y = np.arange(64, dtype=np.float32), np.full(4, np.nan, np.float32)
-    with pytest.raises(tw.DeviceAssertionError, match="tw.view reaches beyond the memory of `x`"):
+    with pytest.raises(tw.DeviceAssertionError, match=r"tw\.view reaches beyond the memory of `x`"):
         last_of_rows[1](x, y, offset, rows, gap)
     assert np.isnan(y).all()
