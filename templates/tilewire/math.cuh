@@ -30,7 +30,7 @@ struct Absolute {
 };
 
 /// x · P(x²) / Q(x²), from a minimax fit of erf(x) / x up to 3.92, where erf becomes 1 in f32;
-/// wrong by at most 4 units in the last place. It has three quarters of the instructions of CUDA's
+/// wrong by at most 6 units in the last place. It has three quarters of the instructions of CUDA's
 /// erff, which chooses coefficients by the size of x: a bandwidth-bound kernel has time for this
 /// one.
 TILEWIRE_DEVICE float erf_by_quotient(float x) {
