@@ -123,7 +123,7 @@ class Builder {
   std::int64_t team_size(std::string_view team) const;
   /// Whether loads and stores reach a rank of the world. Under an `if` on it, `at` takes that rank.
   Value* is_lsa(Operand rank);
-  Value* cdiv(Operand a, Operand b);
+  Value* cdiv(Operand a, Operand b);  ///< integers; a / b, rounded up
 
   // Views and memory.
   Value* at(Value* window, Operand rank, std::string_view team = "");
@@ -144,14 +144,14 @@ class Builder {
   /// `cache`: a hint of `load_cache_hints()`; empty: none.
   Value* load(Value* view, std::optional<Operand> other = {}, Value* where = nullptr,
               std::string_view cache = {});
-  /// `cache`: a hint of `store_cache_hints()`.
+  /// Casts to the view's dtype. `cache`: a hint of `store_cache_hints()`; empty: none.
   void store(Value* view, Operand value, Value* where = nullptr, std::string_view cache = {});
   /// Brings what the view looks at into the L2 cache.
   void prefetch(Value* view);
 
   // Tiles.
-  Value* full(std::vector<std::int64_t> shape, Operand value, DType dtype);
-  Value* zeros(std::vector<std::int64_t> shape, DType dtype);
+  Value* full(std::vector<std::int64_t> shape, Operand value, DType dtype);  ///< rank 0: a scalar
+  Value* zeros(std::vector<std::int64_t> shape, DType dtype);                ///< rank 0: a scalar
   /// start, start + step, … before stop.
   Value* arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1,
                 DType dtype = DType::kI32);
@@ -162,17 +162,17 @@ class Builder {
               std::optional<bool> saturate = {});
   /// The same bits in a dtype of the same width.
   Value* bitcast(Operand value, DType dtype);
-  Value* broadcast(Operand value, std::vector<std::int64_t> shape);
-  Value* reshape(Value* tile, std::vector<std::int64_t> shape);
-  Value* extract(Value* tile, const std::vector<Operand>& indices);
-  /// sum, max, min; any, all, of a tile's elements as bools. No axis: over all elements, giving a
-  /// scalar.
+  Value* broadcast(Operand value, std::vector<std::int64_t> shape);  ///< as NumPy's
+  Value* reshape(Value* tile, std::vector<std::int64_t> shape);      ///< in row-major order
+  Value* extract(Value* tile, const std::vector<Operand>& indices);  ///< outside: 0
+  /// sum (f64; other floats in f32, bool and narrow integers in 32 bits), max, min; any, all, of
+  /// a tile's elements as bools. No axis: over all elements, giving a scalar.
   Value* reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
 
   // Tiles whose elements are moved or combined in order (builder_moves.cpp).
-  /// argmax, argmin: the element and its index. No axis: of all elements, in row-major order.
+  /// argmax, argmin: the element and its index (i32). No axis: of all, in row-major order.
   Values arg_reduce(std::string_view op, Value* tile, std::optional<int> axis = {});
-  /// cumsum, cumprod. `reverse`: from the last element to the first.
+  /// cumsum, cumprod; dtypes as for sum. `reverse`: from the last element to the first.
   Value* scan(std::string_view op, Value* tile, int axis, bool reverse = false);
   /// The result's dimension i is the tile's dimension axes[i]; none: all in reverse.
   Value* transpose(Value* tile, std::vector<int> axes = {});
@@ -188,7 +188,7 @@ class Builder {
   Values argsort(Value* tile, int axis = -1, bool descending = false);
   /// As `numpy.take_along_axis`; an index outside gives 0.
   Value* gather(Value* tile, Value* index, int axis);
-  /// Counts of 0 … num_bins - 1 in a tile of integers.
+  /// Counts (i32) of 0 … num_bins - 1 in a tile of integers; others aren't counted.
   Value* histogram(Value* tile, std::int64_t num_bins);
 
   // builder_inline.cpp
@@ -217,8 +217,8 @@ class Builder {
     /// `cta`, `gpu` or `system`; empty: `system` for windows, which peers reach, else `gpu`.
     std::string_view scope = "";
   };
-  /// Changes each element of a view in one step; gives what was there before, 0 outside the view.
-  /// `kind`: `add`, `min`, `max` or `exchange`.
+  /// Changes each element of a view (32 or 64 bits, f16, bf16) in one step; gives what was there
+  /// before, 0 outside the view. `kind`: `add`, `min`, `max` or `exchange`.
   Value* atomic(std::string_view kind, Value* view, Operand value, const AtomicOptions& options);
   /// Puts `value` where `compare` is, bit for bit.
   Value* atomic_cas(Value* view, Operand compare, Operand value, const AtomicOptions& options);
@@ -246,7 +246,7 @@ class Builder {
   // Element-wise: any op of the table with one or two operands.
   Value* unary(std::string_view op, Operand value);
   Value* binary(std::string_view op, Operand a, Operand b);
-  Value* where(Operand condition, Operand a, Operand b);
+  Value* where(Operand condition, Operand a, Operand b);  ///< in the common dtype of a and b
 
   Value* fma(Operand a, Operand b, Operand c);
   /// `minimum(maximum(x, low), high)`, in the dtype of x.
@@ -260,7 +260,7 @@ class Builder {
   /// f32 in [0, 1), from the first word.
   Value* uniform(Operand seed, Operand counter, Operand stream = std::int64_t{0});
 
-  // Communication.
+  /// The instances with one linear program id on all ranks of the team meet.
   void barrier(std::string_view team = "world", std::string_view scope = "instance",
                std::string_view order = "acq_rel");
 
@@ -280,7 +280,7 @@ class Builder {
   /// Ends the condition, which is tested before each iteration; the carried values for the body.
   Values begin_do(Value* condition);
   Values end_while(const std::vector<Operand>& yielded);  ///< cast to the types at entry
-  void begin_if(Value* condition);
+  void begin_if(Value* condition);                        ///< a bool scalar
   void begin_else(const std::vector<Operand>& then_values);
   Values end_if(const std::vector<Operand>& else_values);  ///< of a common type each
   /// The same, where what the then branch hands out is chosen only now; `begin_else` took nothing.

@@ -27,9 +27,19 @@ double largest_number(DType dtype) {
       return 0x1.FEp127;
     case DType::kF32:
       return static_cast<double>(std::numeric_limits<float>::max());
-    default:
-      return std::numeric_limits<double>::max();
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32:
+    case DType::kU64:
+    case DType::kF64:
+      break;
   }
+  return std::numeric_limits<double>::max();
 }
 
 }  // namespace tilewire

@@ -176,15 +176,6 @@ std::vector<std::string> report_pieces(std::string_view text) {
   return pieces;
 }
 
-std::string escape_braces(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c;
-    if (c == '{' || c == '}') escaped += c;
-  }
-  return escaped;
-}
-
 std::vector<std::int64_t> pack_texts(const std::vector<std::string>& texts) {
   std::vector<std::int64_t> words;
   for (const std::string& text : texts) {

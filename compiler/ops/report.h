@@ -23,8 +23,6 @@ struct Report {
 
 /// The text between the values: one more piece than there are `{}`. `{{` and `}}` are braces.
 std::vector<std::string> report_pieces(std::string_view text);
-/// The text with its braces doubled, so that it holds no place for a value.
-std::string escape_braces(std::string_view text);
 
 /// Texts as constants of a `CpuReference`: for each its size, then its bytes, eight to a word.
 std::vector<std::int64_t> pack_texts(const std::vector<std::string>& texts);

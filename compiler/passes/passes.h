@@ -20,8 +20,8 @@ Program choose_inline(Program program, const Target& target);
 /// the line that asks for what the target hasn't got.
 Program legalise_communication(Program program, const Target& target);
 
-/// Replaces views: `at`, `slice`, `load`, `store`, `extent` become index arithmetic, `address`,
-/// `tile_load` and `tile_store`, with masks only where being inside isn't proven.
+/// Replaces views: what makes, reads and writes them becomes index arithmetic, `address`, and ops
+/// on addresses (`tile_load`, `tile_store`, …), with masks only where being inside isn't proven.
 /// `checks_views`: a `view` that reaches beyond its parameter's memory ends the launch.
 Program lower_views(Program program, bool checks_views = false);
 

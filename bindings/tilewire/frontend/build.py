@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewire._tilewire import Builder, Dimension, DType, Program, Target
+from tilewire._tilewire import Builder, Dimension, DType, Program, Target, Value
 from tilewire.frontend.records import record_view
 from tilewire.frontend.signature import Parameter, Signature, Specialisation
 from tilewire.frontend.source import Source, visible_names
 from tilewire.frontend.statements import Statements
+from tilewire.frontend.values import RecordView
 from tilewire.record import Record
 
 
@@ -42,17 +43,7 @@ def build_program(
                     f"tw.const can be both, rename one",
                 )
             shape = [_dimension(each, constants) for each in named]
-            record = dtype if isinstance(dtype, Record) else None
-            if record is not None:
-                shape, dtype = [*shape, Dimension(record.num_bytes)], DType.u8
-            if _kind(parameter) == "window":
-                made = builder.window(parameter.name, dtype, shape)
-            else:
-                is_constant = parameter.annotation.is_constant
-                made = builder.tensor(parameter.name, dtype, shape, is_constant)
-            if record is not None:
-                made = record_view(lambda method, *a: getattr(builder, method)(*a), made, record)
-            visitor.bind(parameter.name, made)
+            visitor.bind(parameter.name, _array(builder, parameter, dtype, shape))
             dimensions.update(
                 {each: None for each in named if isinstance(each, str) and each not in constants}
             )
@@ -77,6 +68,22 @@ def build_program(
             source.function, "an expression or block is nested too deeply: split it into statements"
         )
     return builder.finish()
+
+
+def _array(
+    builder: Builder, parameter: Parameter, dtype: DType | Record, shape: list[Dimension]
+) -> Value | RecordView:
+    """A tensor or window; one of records has their bytes as its last dimension."""
+    record = dtype if isinstance(dtype, Record) else None
+    if record is not None:
+        shape, dtype = [*shape, Dimension(record.num_bytes)], DType.u8
+    if _kind(parameter) == "window":
+        made = builder.window(parameter.name, dtype, shape)
+    else:
+        made = builder.tensor(parameter.name, dtype, shape, parameter.annotation.is_constant)
+    if record is None:
+        return made
+    return record_view(lambda method, *a: getattr(builder, method)(*a), made, record)
 
 
 def _kind(parameter: Parameter) -> str:

@@ -23,7 +23,8 @@ def matmul(
     transpose_a: Any = False,
     transpose_b: Any = False,
 ) -> Value:
-    """`acc + a · b` of tiles [M, K] and [K, N], or of views whose K may be a run-time extent."""
+    """`acc + a · b` of tiles [M, K] and [K, N], or of views whose K may be a run-time extent. The
+    result is f32; f64 of f64, i32 of 8-bit integers."""
     for each in (a, b) if acc is None else (a, b, acc):
         if not isinstance(each, Value):
             call.fail(f"takes tiles or views, found {describe(each)}")

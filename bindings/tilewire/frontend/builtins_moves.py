@@ -17,7 +17,8 @@ def _tile(call: Call, x: Any) -> Value:
 
 @builtin
 def histogram(call: Call, x: Any, num_bins: Any) -> Value:
-    """How often each of 0 … num_bins - 1 stands in a tile of integers; others are left out."""
+    """How often each of 0 … num_bins - 1 stands in a tile of integers, as i32; others are left
+    out."""
     return call.build("histogram", _tile(call, x), call.static_int(num_bins, "num_bins"))
 
 
@@ -55,13 +56,13 @@ def arg_reduce(call: Call, op: str, x: Any, axis: Any) -> tuple[Value, Value]:
 
 @builtin
 def any_(call: Call, x: Any, axis: Any = None) -> Value:
-    """Whether any element along an axis, or of all, is not 0."""
+    """Whether any element along an axis, or of all, is not 0, as bool."""
     return call.build("reduce", "any", _tile(call, x), None if axis is None else _axis(call, axis))
 
 
 @builtin
 def all_(call: Call, x: Any, axis: Any = None) -> Value:
-    """Whether all elements along an axis, or of all, are not 0."""
+    """Whether all elements along an axis, or of all, are not 0, as bool."""
     return call.build("reduce", "all", _tile(call, x), None if axis is None else _axis(call, axis))
 
 
@@ -107,7 +108,7 @@ def cat(call: Call, a: Any, b: Any, axis: Any = 0) -> Value:
 
 @builtin
 def split(call: Call, x: Any, axis: Any = 0) -> tuple[Value, ...]:
-    """The two halves of a tile along an axis; `x[0:64]` takes any part."""
+    """The two halves of a tile along an axis of even extent; `x[0:64]` takes any part."""
     return tuple(call.build("split", _tile(call, x), _axis(call, axis)))
 
 

@@ -28,8 +28,8 @@ def load(
 
 @builtin
 def store(call: Call, view: Any, value: Any, where: Any = None, *, cache: Any = None) -> None:
-    """Writes a tile or a scalar to a view; elements outside of the view are dropped. `cache`: as
-    for `tw.load`, or "through" (on to memory)."""
+    """Writes a tile or a scalar, cast to the view's dtype, to a view; elements outside of the view
+    are dropped. `cache`: as for `tw.load`, or "through" (on to memory)."""
     if isinstance(view, RecordView):
         return store_record(call, view, value, _mask(call, where), _cache(call, cache))
     if not isinstance(view, Value):
@@ -61,37 +61,37 @@ def ds(call: Call, start: Any, size: Any) -> DynamicSlice:
 
 @builtin
 def zeros(call: Call, shape: Any, dtype: Any = DType.f32) -> Value:
-    """A tile of zeros."""
+    """A tile of zeros; a scalar where the shape is ()."""
     return call.build("zeros", call.shape(shape), call.dtype(dtype))
 
 
 @builtin
 def full(call: Call, shape: Any, value: Any, dtype: Any = DType.f32) -> Value:
-    """A tile with one value everywhere."""
+    """A tile with one value everywhere; a scalar where the shape is ()."""
     return call.build("full", call.shape(shape), value, call.dtype(dtype))
 
 
 @builtin
 def broadcast(call: Call, x: Any, shape: Any) -> Value:
-    """`x` repeated to `shape`."""
+    """`x` repeated to `shape`, as `numpy.broadcast_to`."""
     return call.build("broadcast", x, call.shape(shape))
 
 
 @builtin
 def reshape(call: Call, x: Any, shape: Any) -> Value:
-    """The same elements, in row-major order, under another shape."""
+    """The same elements, in row-major order, under another shape with as many."""
     return call.build("reshape", x, call.shape(shape))
 
 
 @builtin
 def extract(call: Call, x: Any, *indices: Any) -> Value:
-    """One element of a tile; `x[i, j]` is the same."""
+    """One element of a tile; `x[i, j]` is the same. A run-time index outside of it gives 0."""
     return call.build("extract", x, list(indices))
 
 
 @builtin
 def where(call: Call, condition: Any, a: Any, b: Any) -> Value:
-    """`a` where the condition holds, else `b`, element by element."""
+    """`a` where the condition holds, else `b`, element by element, in their common dtype."""
     return call.build("where", condition, a, b)
 
 
@@ -114,7 +114,8 @@ def _reduce(call: Call, op: str, x: Any, axis: Any) -> Value:
 
 @builtin
 def sum_(call: Call, x: Any, axis: Any = None) -> Value:
-    """The sum over an axis, or of all elements; 16-bit floats are summed in f32."""
+    """The sum over an axis, or of all elements (a scalar): of f64 in f64, of other floats in f32,
+    of bool and narrow integers in 32 bits."""
     return _reduce(call, "sum", x, axis)
 
 

@@ -49,19 +49,6 @@ _COMPUTING: tuple[Callable[..., Any], ...] = (
     type,
 )
 _MAX_ITEMS = 65536  # of a sequence that is walked while compiling
-_MUTATING_METHODS = (
-    "append",
-    "clear",
-    "extend",
-    "insert",
-    "pop",
-    "popitem",
-    "remove",
-    "reverse",
-    "setdefault",
-    "sort",
-    "update",
-)
 
 
 def _is_in(function: Any, functions: tuple[Callable[..., Any], ...]) -> bool:
@@ -75,15 +62,6 @@ def is_structural(function: Any) -> bool:
     if is_bundle_class(function) or _is_in(function, _STRUCTURAL):
         return True
     return parts_of(owner) is not None and name in _STRUCTURAL_METHODS
-
-
-def is_mutating(function: Any) -> bool:
-    """Whether it changes the list or dict that it is a method of."""
-    owner = getattr(function, "__self__", None)
-    return (
-        isinstance(owner, list | dict | set | tuple)
-        and getattr(function, "__name__", "") in _MUTATING_METHODS
-    )
 
 
 def folds(function: Any) -> bool:

@@ -29,9 +29,21 @@ Format format_of(DType dtype) {
       return {8, 2, 15, 0x7C, 0x7E, 57344.0};
     case DType::kE4M3:
       return {8, 3, 7, 0, 0x7F, 448.0};
-    default:
-      throw InternalError("no narrow float format");
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32:
+    case DType::kU64:
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF64:
+      break;
   }
+  throw InternalError("no narrow float format");
 }
 
 /// Bit operations on f32 values, scalar.

@@ -30,9 +30,19 @@ Format format_of(DType dtype) {
       return {2, -14, 57344.0, true};
     case DType::kE4M3:
       return {3, -6, 448.0, false};
-    default:
-      throw InternalError("no float format to round to");
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32:
+    case DType::kU64:
+    case DType::kF64:
+      break;
   }
+  throw InternalError("no float format to round to");
 }
 
 /// Rounds magnitudes to a format.

@@ -87,7 +87,8 @@ def test_a_load_can_t_go_through_the_cache(diagnose):
     def f(x: tw.Tensor["M"]):
         tw.load(x[tw.ds(0, 4)], cache="through")  # error
 
-    diagnose(f, x="f32[?]")
+    message, _ = diagnose(f, x="f32[?]")
+    assert "through" in message and "streaming" in message
 
 
 def test_prefetch_with_index_tiles():
