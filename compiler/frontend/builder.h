@@ -132,7 +132,7 @@ class Builder {
   Value* extent(Value* view, int dimension);
   /// Memory from `offset` elements behind the view's first on, under any shape (literals, or
   /// integers of the program) and strides (in elements; empty: without gaps, row-major). That it is
-  /// there is the caller's promise: the new view's own extents are all that is checked.
+  /// there is the caller's promise, which the CPU target checks; masks are for the new extents.
   Value* view(Value* base, Operand offset, const std::vector<Operand>& shape,
               const std::vector<Operand>& strides = {});
   /// The view's dimensions in another order; empty: reversed.

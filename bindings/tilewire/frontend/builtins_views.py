@@ -18,7 +18,8 @@ def require_view(call: Call, view: Any) -> Value:
 @builtin
 def view(call: Call, base: Any, offset: Any, shape: Any, strides: Any = None) -> Value:
     """Memory from `offset` elements behind the view's first on, under any shape and strides (in
-    elements; None: without gaps). That it is there is the caller's promise."""
+    elements; None: without gaps). That it is there is the caller's promise, which the CPU target
+    checks."""
     amounts = []
     for given in (shape, () if strides is None else strides):
         items = tuple(given) if isinstance(given, tuple | list) else (given,)
