@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import keyword
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,10 +35,15 @@ def field_type(dtype: DType, shape: Any) -> FieldType:
             raise UserError(f"{dtype}[{shape!r}]: a field's extents are positive integers")
     if not 1 <= len(items) <= 3:
         raise UserError(f"{dtype}[{shape!r}]: a field has rank 0 to 3")
+    if math.prod(items) > _MAX_ELEMENTS:
+        raise UserError(f"{dtype}[{shape!r}]: a field has {_MAX_ELEMENTS} elements at most")
     return FieldType(dtype, items)
 
 
 DType.__getitem__ = field_type
+
+# What a tile may hold, which a field is loaded into.
+_MAX_ELEMENTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,10 @@ def record(**fields: Any) -> Record:
             raise UserError(
                 f"tw.record: field `{name}` must be a dtype like tw.f32 or tw.f32[4], "
                 f"found {kind!r}"
+            )
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise UserError(
+                f"tw.record: `{name}` can't be written as an attribute: rename the field"
             )
         if name in ("at", "shape"):
             raise UserError(f"tw.record: a field can't be called `{name}`: views have that name")

@@ -127,6 +127,11 @@ def test_errors(diagnose):
         tw.record(x=3)
     with pytest.raises(tw.UserError, match="extents are positive integers"):
         tw.record(x=tw.f32[0])
+    with pytest.raises(tw.UserError, match="1048576 elements at most"):
+        tw.record(x=tw.f32[1 << 20, 2])
+    for name in ("a b", "class", ""):
+        with pytest.raises(tw.UserError, match="can't be written as an attribute"):
+            tw.record(**{name: tw.f32})
 
     def missing(x: tw.Tensor["N", Row.num_bytes]):
         tw.store(tw.as_records(x, Row)[0], Row(q=1.0))  # error

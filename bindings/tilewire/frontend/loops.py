@@ -64,6 +64,13 @@ class Loops(Visitor):
             )
         elif not isinstance(node.target, ast.Name):
             self.fail(node.target, f"{over.spelling} gives one index: write one name")
+        elif body.stops and over.schedule == "dynamic":
+            self.fail(
+                node,
+                'this loop takes its iterations one by one (schedule="dynamic"), and would lose '
+                "those that it takes after a `break`: put the rest of its body under an `if`, or "
+                'use schedule="static"',
+            )
         elif body.stops and over.iterate == "range":
             self._while_in_range(node, node.target, over, body)
         else:

@@ -143,3 +143,15 @@ def test_instances_below_none(diagnose):
 
     assert diagnose(first, x="f32[?]")[0] == "instances are counted from 0, found -1"
     assert diagnose(count, x="f32[?]")[0] == "instances are counted from 0, found -2"
+
+
+def test_break_among_iterations_that_are_taken_one_by_one(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for i in tw.persistent(M, schedule="dynamic"):  # error
+            if i > 3:
+                break
+            tw.store(x[i], 0.0)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "would lose those that it takes after a `break`" in message
+    assert 'use schedule="static"' in message
