@@ -261,9 +261,13 @@ CpuScalar LlvmScalars::sigmoid(CpuScalar x) {
   return div(one, add(one, exp(neg(x))));
 }
 
+/// LLVM's simplification of minimum(minimum(a, b), fma(a, b, c)) takes the fma for another minimum
+/// and crashes (LLVM 19); behind a fence it doesn't see it.
 CpuScalar LlvmScalars::fma(CpuScalar a, CpuScalar b, CpuScalar c) {
-  return {builder_.CreateIntrinsic(llvm::Intrinsic::fma, {register_type(a.dtype)},
-                                   {raw(a), raw(b), raw(c)}),
+  llvm::Type* type = register_type(a.dtype);
+  llvm::Value* result =
+      builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {raw(a), raw(b), raw(c)});
+  return {builder_.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {type}, {result}),
           compute_dtype(a.dtype)};
 }
 

@@ -33,3 +33,20 @@ def indices_along_the_only_axis(x: tw.Tensor["T", "H"], y: tw.Tensor["T", 2], *,
         tile = tw.load(x[row, :])
         tw.store(y[row, 0], tw.argmax(tile, axis=0))
         tw.store(y[row, 1], tw.argmin(tile, axis=0))
+
+
+@op_case(
+    "minimum",
+    inputs=lambda make: {"x": make.values(), "z": make.values(), "y": make.output()},
+    reference=lambda x, z: np.minimum(np.minimum(x, z), z * x + z),
+    dtypes=(tw.f32, tw.f64),
+    tolerance=4,
+    grid=1,
+)
+@tw.kernel
+def minimum_of_a_minimum_and_an_fma(
+    x: tw.Tensor["T", "H"], z: tw.Tensor["T", "H"], y: tw.Tensor["T", "H"], *, T: tw.const,
+    H: tw.const
+):  # fmt: skip
+    a, b = tw.load(x[:, :]), tw.load(z[:, :])
+    tw.store(y[:, :], tw.minimum(tw.minimum(a, b), tw.fma(b, a, b)))
