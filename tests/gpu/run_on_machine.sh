@@ -55,22 +55,22 @@ skip() { table+=("$(printf '%-22s %-12s        %s' "$1" skipped "$2")"); }
 pytest() { # NAME SECONDS ARGUMENTS…
   local name=$1 seconds=$2
   shift 2
-  run "$name" "$seconds" "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 \
-    -p no:cacheprovider -q "$@"
+  run "$name" "$seconds" "${PYTEST[@]}" "$@"
 }
 
-# Most of these tests' time is compilation: as many processes as there are cores, eight at most, each
-# with its share of the tests (tests/gpu/conftest.py).
-sharded() { # NAME SECONDS ARGUMENTS…
+# As many processes as there are cores, eight at most, each with its share of the tests
+# (tests/gpu/conftest.py): most of the time is compilation. `@i` in an argument is the process's number.
+sharded() { # NAME SECONDS COMMAND…
   local name=$1 seconds=$2 shards=$(($(nproc) < 8 ? $(nproc) : 8))
   shift 2
   run "$name" "$seconds" bash -c '
     shards=$1; shift
-    for ((i = 0; i < shards; ++i)); do TILEWIRE_TEST_SHARD=$i/$shards "$@" & ids+=($!); done
+    for ((i = 0; i < shards; ++i)); do TILEWIRE_TEST_SHARD=$i/$shards "${@//@i/$i}" & ids+=($!); done
     for id in "${ids[@]}"; do wait "$id" || failed=1; done
-    exit ${failed:-0}' shards "$shards" "$PYTHON" -m pytest -o pythonpath=tests/support \
-    -o timeout=0 -p no:cacheprovider -q "$@"
+    exit ${failed:-0}' shards "$shards" "$@"
 }
+
+PYTEST=("$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 -p no:cacheprovider -q)
 
 cpp() { # NAME SECONDS ARGUMENTS…
   local name=$1 seconds=$2
@@ -88,13 +88,16 @@ two() { # NAME SECONDS COMMAND…: under torchrun, a rank per GPU
   fi
 }
 
+# After `ops`, whose kernels these are, little is left to compile. Each process has ports of its own.
 sanitize_ops() { # TOOL SECONDS
   if ! command -v compute-sanitizer >/dev/null; then skip "ops-$1" "no compute-sanitizer"; else
-    TILEWIRE_OP_CASES=sanitized run "ops-$1" "$2" \
-      compute-sanitizer --tool "$1" --report-api-errors no --target-processes all \
-      --error-exitcode 9 \
-      "$PYTHON" -m pytest -o pythonpath=tests/support -o timeout=0 -p no:cacheprovider -q \
-      tests/gpu/test_op_cases.py
+    local options=(--tool "$1" --report-api-errors no --target-processes all --error-exitcode 9)
+    ! compute-sanitizer --help 2>&1 | grep -q -e '--port ' || options+=(--port '49@i00')
+    TILEWIRE_OP_CASES=sanitized sharded "ops-$1" "$2" compute-sanitizer "${options[@]}" \
+      "${PYTEST[@]}" tests/gpu/test_op_cases.py
+    # What it found, each once: processes mix their lines in the log.
+    grep -hE '^=+ +(Error|Warning|Invalid|Potential|Program hit)' "$LOGS/ops-$1.log" |
+      sort | uniq -c | sort -rn | head -20
   fi
 }
 
@@ -109,10 +112,10 @@ step() {
     elif [ ! -x "$GPU_TESTS" ]; then skip sanitize "no $GPU_TESTS"; else
       run sanitize 240 compute-sanitizer --report-api-errors no --error-exitcode 9 "$GPU_TESTS" \
         'a kernel gets every argument*,a world of one over NCCL*'; fi ;;
-    ops) sharded ops 300 tests/gpu/test_op_cases.py ;;
-    fuzz) sharded fuzz 300 tests/gpu/test_fuzz_language.py ;;
-    ops-memcheck) sanitize_ops memcheck 300 ;;
-    ops-racecheck) sanitize_ops racecheck 300 ;;
+    ops) sharded ops 300 "${PYTEST[@]}" tests/gpu/test_op_cases.py ;;
+    fuzz) sharded fuzz 300 "${PYTEST[@]}" tests/gpu/test_fuzz_language.py ;;
+    ops-memcheck) sanitize_ops memcheck 400 ;;
+    ops-racecheck) sanitize_ops racecheck 400 ;;
     work) pytest work 180 tests/gpu/test_dividing_work.py ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py ;;

@@ -9,7 +9,6 @@ import pytest
 from op_cases import CASES, ops_covered
 from op_cases.lowered import LOWERED_FROM
 from op_cases.run import emit
-from op_cases.sanitized import SANITIZED
 from tilewire import _tilewire
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +51,3 @@ def test_cases_cover_only_what_the_table_has():
     assert set(ops_covered()) <= {name for name, info in TABLE.items() if info.stage != "lowered"}
     lowered = {name for name, info in TABLE.items() if info.stage == "lowered"}
     assert set(LOWERED_FROM) == lowered and set(LOWERED_FROM.values()) <= set(TABLE)
-
-
-def test_the_cases_that_sanitizers_watch_exist():
-    assert set(SANITIZED) <= set(CASES) and len(set(SANITIZED)) == len(SANITIZED)
