@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/codegen/cpu/codegen.h"
+#include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/virtual_world.h"
 
 namespace py = pybind11;
@@ -22,6 +23,13 @@ namespace {
 /// What one rank launches, from Python: (kernel, grid, slots), or None.
 using PythonLaunch = std::optional<
     std::tuple<const CpuKernel*, std::array<std::int64_t, 3>, std::vector<std::uint64_t>>>;
+
+/// Runs the signal handlers that are due: Ctrl-C's raises KeyboardInterrupt. Python runs them on
+/// its main thread only.
+void run_signal_handlers() {
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
 
 void launch(VirtualWorld& world, const std::vector<PythonLaunch>& launches) {
   std::vector<RankLaunch> ranks;
@@ -40,6 +48,7 @@ void launch(VirtualWorld& world, const std::vector<PythonLaunch>& launches) {
 
 void bind_virtual_world(py::module_& module) {
   enable_cpu_target();
+  set_interrupt_check(run_signal_handlers);
   module.attr("has_cpu_target") = true;
   py::class_<CpuKernel>(module, "CpuKernel", "A CPU kernel's machine code, loaded.")
       .def(py::init([](const Artifact& artifact) { return CpuKernel(artifact); }),

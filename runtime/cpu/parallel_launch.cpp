@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/cpu/aligned_buffer.h"
+#include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace tilewire {
@@ -21,8 +22,9 @@ std::byte* arena_of_thread(std::size_t num_bytes) {
 }
 
 void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id,
-                  CpuCounters& counters) {
+                  CpuCounters& counters, LaunchControl& control) {
   CpuInstance instance;
+  instance.control = &control;
   instance.counters = counters.of(rank);
   launch.place(instance, rank, program_id);
   instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
@@ -35,13 +37,20 @@ void run_in_parallel(std::span<const RankLaunch> ranks) {
   std::vector<std::int64_t> ends;  // of each rank's share of the indices
   std::int64_t count = 0;
   CpuCounters counters(ranks);
+  LaunchControl control;
   for (const RankLaunch& launch : ranks) ends.push_back(count += launch.num_instances());
-  parallel_for(count, [&](std::int64_t index) {
+  const auto run = [&](std::int64_t index) {
     const auto found = std::upper_bound(ends.begin(), ends.end(), index);
     const auto rank = static_cast<std::size_t>(found - ends.begin());
     const std::int64_t begin = rank == 0 ? 0 : ends[rank - 1];
-    run_instance(ranks[rank], static_cast<int>(rank), index - begin, counters);
-  });
+    try {
+      control.poll();
+      run_instance(ranks[rank], static_cast<int>(rank), index - begin, counters, control);
+    } catch (const LaunchStopped&) {
+      // The launching thread says why.
+    }
+  };
+  parallel_for(count, run, [&] { control.poll(); });
 }
 
 }  // namespace tilewire

@@ -9,9 +9,6 @@
 namespace tilewire {
 namespace {
 
-/// Unwinds a waiting instance's stack when its launch has failed. Never leaves the fiber.
-struct LaunchStopped {};
-
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -53,7 +50,14 @@ Scheduler::~Scheduler() = default;
 
 void Scheduler::run() {
   try {
-    while (FiberTask* task = error_ ? nullptr : next()) resume(*task);
+    while (FiberTask* task = error_ ? nullptr : next()) {
+      resume(*task);
+      while (std::exchange(is_checking_in_, false)) {
+        control_.poll();
+        resume(*task);
+      }
+      control_.poll();
+    }
     if (!error_ && !waiting_.empty()) throw deadlock_error(*this);
   } catch (...) {
     error_ = std::current_exception();
@@ -94,6 +98,12 @@ void Scheduler::notify(const void* key) {
       ++it;
     }
   }
+}
+
+void Scheduler::check_in() {
+  if (!is_stopping_ && !control_.is_due()) return;
+  is_checking_in_ = true;
+  suspend();
 }
 
 Scheduler::Progress Scheduler::progress(const AwaitedInstance& instance) const {

@@ -14,6 +14,7 @@
 #include "runtime/cpu/fiber_stack.h"
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/lane.h"
+#include "runtime/cpu/launch_control.h"
 
 namespace tilewire {
 
@@ -71,7 +72,7 @@ class Scheduler {
   ~Scheduler();
 
   /// Returns when all instances have finished. Throws what the first failing instance threw, or
-  /// HangError where none can run; all stacks are unwound before.
+  /// HangError where none can run, or the interrupt check; all stacks are unwound before.
   void run();
 
   // For runtime functions, on the fiber of `instance`:
@@ -82,6 +83,9 @@ class Scheduler {
   void wait(CpuInstance& instance, const WaitCondition& condition, const void* key,
             std::uint32_t site);
   void notify(const void* key);
+  /// Polls the launch's control if it is time to, on the launching thread's own stack. No other
+  /// instance runs meanwhile.
+  void check_in();
 
   // For reports:
 
@@ -122,7 +126,9 @@ class Scheduler {
   std::multimap<const void*, FiberTask*> waiting_;  ///< equal keys stay in order of insertion
   boost::context::fiber main_;
   std::exception_ptr error_;
+  LaunchControl control_;
   bool is_stopping_ = false;
+  bool is_checking_in_ = false;
 };
 
 }  // namespace tilewire

@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
+#include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/report_references.h"
 #include "runtime/cpu/tile_references.h"
 
@@ -38,6 +39,7 @@ std::vector<CpuSymbol> steps_and_mathematics() {
       symbol("tilewire_lsa_barrier", lsa_barrier),
       symbol("tilewire_world_barrier", world_barrier),
       symbol("tilewire_no_such_rank", no_such_rank),
+      symbol("tilewire_check_in", cpu_check_in),
       symbol("expf", ::expf),
       symbol("exp", static_cast<double (*)(double)>(::exp)),
       symbol("exp2f", ::exp2f),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -12,6 +13,8 @@
 
 namespace tilewire {
 namespace {
+
+constexpr auto kWaitInterval = std::chrono::milliseconds(50);
 
 /// One call of `parallel_for`: indices are taken in chunks.
 struct Work {
@@ -23,11 +26,20 @@ struct Work {
       const std::int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= count) return;
       const std::int64_t end = std::min(begin + chunk, count);
-      try {
-        for (std::int64_t i = begin; i < end; ++i) body(i);
-      } catch (...) {
-        if (!has_failed.exchange(true)) error = std::current_exception();
-      }
+      keep_failure([&] {
+        for (std::int64_t i = begin; i < end && !has_failed.load(std::memory_order_relaxed); ++i) {
+          body(i);
+        }
+      });
+    }
+  }
+
+  template <typename Function>
+  void keep_failure(const Function& function) {
+    try {
+      function();
+    } catch (...) {
+      if (!has_failed.exchange(true)) error = std::current_exception();
     }
   }
 
@@ -48,7 +60,7 @@ class ThreadPool {
 
   int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  void run(Work& work) {
+  void run(Work& work, const std::function<void()>& while_waiting) {
     {
       const std::lock_guard lock(mutex_);
       work_ = &work;
@@ -58,7 +70,11 @@ class ThreadPool {
     wake_.notify_all();
     work.run();
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return num_busy_ == 0; });
+    while (!done_.wait_for(lock, kWaitInterval, [this] { return num_busy_ == 0; })) {
+      lock.unlock();
+      if (while_waiting) work.keep_failure(while_waiting);
+      lock.lock();
+    }
   }
 
  private:
@@ -98,7 +114,8 @@ ThreadPool& pool() {
 
 }  // namespace
 
-void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body,
+                  const std::function<void()>& while_waiting) {
   if (count <= 1) {
     if (count == 1) body(0);
     return;
@@ -107,7 +124,7 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& b
   const std::lock_guard lock(turn);
   ThreadPool& threads = pool();
   Work work(count, threads.num_threads(), body);
-  threads.run(work);
+  threads.run(work, while_waiting);
   if (work.error) std::rethrow_exception(work.error);
 }
 

@@ -9,6 +9,10 @@ namespace tilewire {
 /// returns when all have returned. Where calls throw, no new ones begin and one of the exceptions
 /// is thrown here. Calls from several threads take turns. The threads are made at the first use
 /// and again in a forked child.
-void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
+///
+/// `while_waiting`: called now and then on the calling thread once no index is left for it; it may
+/// throw, as `body` may.
+void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body,
+                  const std::function<void()>& while_waiting = {});
 
 }  // namespace tilewire

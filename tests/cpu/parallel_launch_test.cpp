@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <stdexcept>
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
+#include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/thread_pool.h"
 #include "tests/catch.h"
 #include "tests/cpu/hand_made.h"
@@ -61,6 +63,29 @@ TEST_CASE("an exception on a worker thread reaches the caller", "[cpu]") {
 
 void wait_unannounced(CpuInstance* instance, const std::uint64_t*) {
   cpu_barrier(*instance, CpuTeam::kLsa, 0);
+}
+
+void go_round_forever(CpuInstance* instance, const std::uint64_t*) {
+  while (true) cpu_check_in(instance);
+}
+
+void go_round_after_a_barrier(CpuInstance* instance, const std::uint64_t* arguments) {
+  cpu_barrier(*instance, CpuTeam::kLsa, 0);
+  go_round_forever(instance, arguments);
+}
+
+TEST_CASE("what the interrupt check throws ends a launch", "[cpu]") {
+  set_interrupt_check([] { throw std::runtime_error("interrupted"); });
+  VirtualWorld world(2, 2, 0);
+  for (const std::int64_t grid : {1, 5}) {
+    CHECK_THROWS_WITH(
+        world.launch(hand_made(go_round_forever, 2, 2, 0), grid, same_argument(2, nullptr)),
+        "interrupted");
+  }
+  const CpuKernel waits = hand_made(go_round_after_a_barrier, 2);
+  CHECK_THROWS_WITH(world.launch(waits, 5, same_argument(2, nullptr)), "interrupted");
+  CHECK_THROWS_AS(world.launch(waits, 5, same_argument(2, nullptr)), UserError);
+  set_interrupt_check(nullptr);
 }
 
 TEST_CASE("waiting in a program that never waits is caught", "[cpu]") {

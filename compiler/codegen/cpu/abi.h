@@ -14,6 +14,10 @@ struct CpuInstance {
   std::byte* arena = nullptr;        ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
   void* scheduler = nullptr;         ///< `Scheduler`; null where the program never waits
   std::int64_t* counters = nullptr;  ///< `LaunchRules::num_counters`, of this rank's launch
+  void* control = nullptr;           ///< `LaunchControl`; null: the launch can't be interrupted
+  // Of `cpu_check_in` alone:
+  std::int64_t checked_in_at = 0;  ///< when, in microseconds
+  std::int64_t rounds = 1;         ///< from one call to the next
 
   std::int64_t linear_program_id() const {
     return program_id[0] + num_programs[0] * (program_id[1] + num_programs[1] * program_id[2]);
@@ -55,8 +59,9 @@ using CpuReference = void (*)(CpuInstance* instance, const CpuTile* tiles,
 /// - kExtent, kStride: an int64; strides in elements
 /// - kDeviceComm, kLane, kCounters: unused, 0
 ///
-/// The code calls the functions of `runtime/cpu/symbols.h` by name. What they throw passes through
-/// it; it owns nothing that would have to be released.
+/// The code calls the functions of `runtime/cpu/symbols.h` by name. In its loops it counts rounds,
+/// and calls `tilewire_check_in` after the first one and then when as many are done as that said.
+/// What they throw passes through it; it owns nothing that would have to be released.
 using CpuEntry = void (*)(CpuInstance* instance, const std::uint64_t* arguments);
 
 }  // namespace tilewire

@@ -174,6 +174,7 @@ class LlvmEmitter final : public CpuEmitter {
   void end_carried(const Statement& loop, const Values& scalars);
   void emit_if(const Statement& statement);
   void emit_return();
+  void check_in();
   Values yield_scalars(const Statement& yield);
   void yield_to_loop(const Statement& yield, const std::vector<std::int64_t>& offsets);
   bool may_write_in_place(const Statement& yield, std::size_t position,
@@ -191,7 +192,8 @@ class LlvmEmitter final : public CpuEmitter {
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;
   llvm::Value* arena_pointer_ = nullptr;
-  llvm::MDNode* arena_scope_ = nullptr;  ///< alias scopes: the arena never overlaps user memory
+  llvm::AllocaInst* rounds_left_ = nullptr;  ///< until the next check-in; null: no loop so far
+  llvm::MDNode* arena_scope_ = nullptr;      ///< alias scopes: the arena never overlaps user memory
   llvm::MDNode* memory_scope_ = nullptr;
 
   std::map<const Value*, CpuScalar> scalar_values_;  ///< also pointers, of their element's dtype

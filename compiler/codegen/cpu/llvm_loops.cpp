@@ -1,3 +1,5 @@
+#include <llvm/IR/MDBuilder.h>
+
 #include <algorithm>
 
 #include "compiler/codegen/cpu/llvm_emitter.h"
@@ -11,7 +13,44 @@ const Value* carried_argument(const Statement& loop, const Region& region, std::
   return region.arguments.at(region.arguments.size() - loop.results.size() + i);
 }
 
+/// Whether a loop goes round so few times that it needs no check-in of its own.
+bool is_short(const llvm::Value* lower, const llvm::Value* upper, const llvm::Value* step) {
+  constexpr std::int64_t kMaxRounds = 64;
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
+  const auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
+  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(step);
+  if (first == nullptr || last == nullptr || by == nullptr) return false;
+  const auto distance =
+      static_cast<double>(last->getSExtValue()) - static_cast<double>(first->getSExtValue());
+  return by->getSExtValue() < 1 || distance <= static_cast<double>(kMaxRounds * by->getSExtValue());
+}
+
 }  // namespace
+
+/// Counts a round of a loop, and calls the runtime when it is time to: it may end the launch there.
+void LlvmEmitter::check_in() {
+  if (rounds_left_ == nullptr) {
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    rounds_left_ = entry.CreateAlloca(builder_.getInt64Ty(), nullptr, "rounds_left");
+    entry.CreateStore(builder_.getInt64(1), rounds_left_);
+  }
+  llvm::Value* left = builder_.CreateSub(builder_.CreateLoad(builder_.getInt64Ty(), rounds_left_),
+                                         builder_.getInt64(1));
+  auto* call = llvm::BasicBlock::Create(context_, "check_in", function_);
+  auto* after = llvm::BasicBlock::Create(context_, "go_on", function_);
+  builder_.CreateStore(left, rounds_left_);
+  builder_.CreateCondBr(builder_.CreateICmpSLE(left, builder_.getInt64(0)), call, after,
+                        llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  builder_.SetInsertPoint(call);
+  auto function = module_->getOrInsertFunction(
+      "tilewire_check_in",
+      llvm::FunctionType::get(builder_.getInt64Ty(), {builder_.getPtrTy()}, false));
+  // It neither reads nor writes what the program does, so that loads may move across it.
+  llvm::cast<llvm::Function>(function.getCallee())->setOnlyAccessesInaccessibleMemory();
+  builder_.CreateStore(builder_.CreateCall(function, {function_->getArg(0)}), rounds_left_);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
 
 /// Carried tiles have one place in the arena, shared by the regions' arguments and the result.
 /// Initial scalars go to `initial`.
@@ -69,6 +108,7 @@ void LlvmEmitter::emit_for(const Statement& statement) {
   upper = builder_.CreateSelect(goes_up, upper, lower);
   const Values results =
       loop(lower, upper, step, initial, [&](llvm::Value* index, const Values& carried) {
+        if (!is_short(lower, upper, step)) check_in();
         define(region.arguments[0], as_index(index));
         define_carried(statement, region, carried);
         emit_region(region);
@@ -106,6 +146,7 @@ void LlvmEmitter::emit_while(const Statement& statement) {
   flush_pending_reads();
 
   builder_.SetInsertPoint(inside);
+  check_in();
   define_carried(statement, statement.body(), carried);
   emit_region(statement.body());
   const Statement& yield = *statement.body().statements.back();
