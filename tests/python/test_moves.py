@@ -7,7 +7,8 @@ import tilewire as tw
 
 @pytest.fixture(scope="module", autouse=True)
 def world():
-    return tw.init(virtual="1")
+    with tw.init(virtual="1") as comm:
+        yield comm
 
 
 @tw.kernel
