@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -7,12 +9,15 @@
 #include "compiler/passes/layout_groups.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/support/error.h"
 
 namespace tilewire {
 namespace {
 
 constexpr std::int64_t kElementsPerThread = 16;     // aim: enough loads in flight, few registers
 constexpr std::int64_t kMaxElementsPerThread = 64;  // more would spill
+/// Tiles of more aren't held at all: they would take minutes to compile, and run from local memory.
+constexpr std::int64_t kMostElementsPerThread = 256;
 constexpr int kMinThreads = 128;
 constexpr int kUsualMaxThreads = 512;  // 128 registers for each; more threads get fewer
 constexpr int kMaxThreads = 1024;
@@ -27,6 +32,27 @@ int threads_for(std::int64_t num_elements) {
   while (threads < kUsualMaxThreads && threads * kElementsPerThread < num_elements) threads *= 2;
   while (threads < kMaxThreads && threads * kMaxElementsPerThread < num_elements) threads *= 2;
   return threads;
+}
+
+/// UserError where a tile of the program is too large for the threads of a CTA.
+void check_fits(const LayoutGroup& group) {
+  constexpr std::int64_t kMost = kMaxThreads * kMostElementsPerThread;
+  if (group.num_elements() <= kMost) return;
+  const auto found = std::ranges::find_if(
+      group.tiles, [](const Value* tile) { return tile->definition != nullptr; });
+  const Value* tile = found == group.tiles.end() ? group.tiles.front() : *found;
+  const Statement* definition = tile->definition;
+  const bool is_product = definition != nullptr && definition->is("matmul");
+  throw UserError(
+      fmt::format("a tile of {} is too large for a GPU: a program's {} threads hold {} elements "
+                  "each at most, {} together; {}",
+                  shape_to_string(tile->type.shape), kMaxThreads, kMostElementsPerThread, kMost,
+                  is_product
+                      ? "compute the product in smaller blocks, one for each item of "
+                        "`tw.tiles(...)`, or give `tw.matmul` views, which go over K in parts"
+                      : "work on parts of it in a loop, such as `for i in range(0, M, 64)` "
+                        "with `x[tw.ds(i, 64), :]`, or on one for each item of `tw.tiles(...)`"),
+      definition == nullptr ? SourceLocation{} : definition->location);
 }
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -79,9 +105,10 @@ class LayoutInference {
  public:
   explicit LayoutInference(Program& program) : program_(program), groups_(program) {}
 
-  void run() {
+  void run(const Target& target) {
     std::int64_t largest = 1;
     for (const LayoutGroup& group : groups_.all()) {
+      if (target.is_cuda()) check_fits(group);
       largest = std::max(largest, group.num_elements());
     }
     program_.num_threads = threads_for(largest);
@@ -174,8 +201,8 @@ class LayoutInference {
 
 }  // namespace
 
-Program infer_layouts(Program program, const Target&) {
-  LayoutInference(program).run();
+Program infer_layouts(Program program, const Target& target) {
+  LayoutInference(program).run(target);
   return program;
 }
 
