@@ -31,17 +31,20 @@ void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
+RankLaunch as_launch(const PythonLaunch& launch) {
+  if (!launch) return {};
+  return {std::get<0>(*launch), std::get<1>(*launch), std::get<2>(*launch)};
+}
+
 void launch(VirtualWorld& world, const std::vector<PythonLaunch>& launches) {
   std::vector<RankLaunch> ranks;
-  for (const PythonLaunch& each : launches) {
-    RankLaunch& rank = ranks.emplace_back();
-    if (!each) continue;
-    rank.kernel = std::get<0>(*each);
-    rank.grid = std::get<1>(*each);
-    rank.arguments = std::get<2>(*each);
-  }
+  for (const PythonLaunch& each : launches) ranks.push_back(as_launch(each));
   const py::gil_scoped_release release;
   world.launch(ranks);
+}
+
+void begin(VirtualWorld& world, int rank, const PythonLaunch& launch) {
+  world.begin(rank, as_launch(launch));
 }
 
 }  // namespace
@@ -66,7 +69,15 @@ void bind_virtual_world(py::module_& module) {
                     &VirtualWorld::set_resident_limit)
       .def("make_window", &VirtualWorld::make_window, py::arg("num_bytes"))
       .def("launch", &launch, py::arg("launches"),
-           "One (kernel, (x, y, z), slots) per rank, or None for a rank that launches nothing.");
+           "One (kernel, (x, y, z), slots) per rank, or None for a rank that launches nothing.")
+      .def("begin", &begin, py::arg("rank"), py::arg("launch"),
+           "Begins the launch of one rank; `run_until_one_ends` runs it.")
+      .def("run_until_one_ends", &VirtualWorld::run_until_one_ends,
+           py::call_guard<py::gil_scoped_release>(),
+           "Runs the launches under way until one has ended, and gives its rank.")
+      .def("run_for_a_while", &VirtualWorld::run_for_a_while,
+           py::call_guard<py::gil_scoped_release>(),
+           "Runs the launches under way for some turns, or none.");
 }
 
 }  // namespace tilewire::bindings

@@ -29,14 +29,21 @@ class _Failure:
 
 
 class Rendezvous:
-    """Lets one rank run at a time, in rank order, and carries collective calls out for all."""
+    """Lets one rank run at a time, in rank order, and carries collective calls out for all.
 
-    def __init__(self, size: int) -> None:
+    A rank whose launch waits for others stands still until that launch has ended, and goes on then,
+    wherever the others' launches are. `run_until_one_ends` runs the launches under way until one of
+    them has ended, and gives its rank.
+    """
+
+    def __init__(self, size: int, run_until_one_ends: Callable[[], int]) -> None:
         self.size = size
+        self._run_until_one_ends = run_until_one_ends
         self._condition = threading.Condition()
         self._turn = 0  # the rank that runs
         self._is_stopped = False
         self._arrivals: dict[int, _Arrival] = {}
+        self._under_way: set[int] = set()  # ranks whose launch is
         self._results: dict[int, Any] = {}
         self._ended: set[int] = set()
         # Of which rank (None: from outside), the first one.
@@ -67,6 +74,7 @@ class Rendezvous:
             if self._error is None:
                 self._error = (None, error)
             self._arrivals.clear()
+            self._under_way.clear()
             self._condition.notify_all()
 
     def meet(
@@ -92,6 +100,19 @@ class Rendezvous:
         if isinstance(result, _Failure):
             raise copy.copy(result.error)
         return result
+
+    def launch(self, rank: int, what: str, begin: Callable[[], None]) -> None:
+        """`begin()` begins this rank's launch; returns when it has ended. An error in one launch is
+        raised in the ranks of all that are under way."""
+        with self._condition:
+            self._require_turn(rank, what)
+            begin()
+            self._under_way.add(rank)
+            self._pass_turn()
+            self._wait_for_turn(rank)
+            result = self._results.pop(rank, None)
+        if isinstance(result, _Failure):
+            raise copy.copy(result.error)
 
     def raise_error(self) -> None:
         """Raises what the first rank to fail raised, with its number as a note."""
@@ -120,17 +141,31 @@ class Rendezvous:
             raise Ended
 
     def _pass_turn(self) -> None:
-        """To the next rank that can run; where all wait, their call is carried out before."""
-        if self._error is None and not self._runnable() and self._arrivals:
-            self._complete()
+        """To the next rank that can run; where all wait, to one that need not any more."""
+        if self._error is None and not self._runnable():
+            if self._under_way:
+                self._run_launches()
+            elif self._arrivals:
+                self._complete()
         if self._error is not None:
             self._arrivals.clear()
+            self._under_way.clear()
         self._turn = next(iter(self._runnable()), -1)
         self._condition.notify_all()
 
     def _runnable(self) -> list[int]:
-        waiting = self._ended | self._arrivals.keys()
+        waiting = self._ended | self._arrivals.keys() | self._under_way
         return [rank for rank in range(self.size) if rank not in waiting]
+
+    def _run_launches(self) -> None:
+        try:
+            self._under_way.remove(self._run_until_one_ends())
+        except Exception as error:
+            if isinstance(error, HangError) and hasattr(error, "add_note"):
+                for rank, arrival in self._arrivals.items():
+                    error.add_note(f"rank {rank} is in {arrival.what}")
+            self._results.update({rank: _Failure(error) for rank in self._under_way})
+            self._under_way.clear()
 
     def _complete(self) -> None:
         arrivals = self._arrivals
@@ -141,9 +176,9 @@ class Rendezvous:
                 arrivals[rank].request if rank in arrivals else None for rank in range(self.size)
             ]
             results = arrivals[first].carry_out(requests)
-            self._results = {rank: results[rank] for rank in arrivals}
+            self._results.update({rank: results[rank] for rank in arrivals})
         except Exception as error:
-            self._results = {rank: _Failure(error) for rank in arrivals}
+            self._results.update({rank: _Failure(error) for rank in arrivals})
         self._arrivals = {}
 
     def _check(self, first: int) -> None:

@@ -1,7 +1,9 @@
 """`tw.spawn`: a function per rank, as under torchrun, in one process on the CPU.
 
 Ranks have a thread each, but only one runs at a time: rank 0 until its first collective call, then
-rank 1, and so on; the last one to arrive carries the call out for all. So every run is the same.
+rank 1, and so on; the last one to arrive carries the call out for all. As on GPUs, a rank goes on
+as soon as its own part of a launch has ended, wherever the others are in theirs: the seed says
+where. So every run with a seed is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, set_of_thread
-from tilewire.errors import HangError, UserError
+from tilewire.errors import UserError
+from tilewire.kernel import Auto
 from tilewire.launch import Call
 from tilewire.record import Record, takes_records
 from tilewire.rendezvous import Ended, Rendezvous
@@ -39,7 +42,7 @@ def spawn(
         with init() as comm:
             return [function(comm)]
     host = HostWorld(Target(f"cpu:world={world}"), seed)
-    meeting = Rendezvous(host.target.world_size)
+    meeting = Rendezvous(host.target.world_size, host.world.run_until_one_ends)
     comms = [RankCommunicator(host, meeting, rank) for rank in range(meeting.size)]
     results: list[Any] = [None] * meeting.size
 
@@ -121,21 +124,19 @@ class RankCommunicator(Communicator):
         what = f"the launch of {kernel.name}"
         self._meeting.require_turn(self.rank, what)
         request = HostRequest(self._host, kernel, grid, Call(kernel, bound))
-        if request.is_two_sided:
-            self._meeting.meet(self.rank, what, request, self._launch_all, allow_missing=True)
-        else:
+        if not request.waits:
             requests: list[HostRequest | None] = [None] * self.size
             requests[self.rank] = request
             self._host.launch(requests)
+            return
+        size = request.auto_grid(self._host.world.resident_limit)
+        if request.is_two_sided:
+            self._host.order.add(self.rank, request.protocol(), request.describe())
+            if isinstance(grid, Auto) and not request.shares_auto_grid():
+                size = self._meeting.meet(self.rank, what, size, _least, allow_missing=True)
+        launch = request.as_launch(size)
+        self._meeting.launch(self.rank, what, lambda: self._host.world.begin(self.rank, launch))
 
-    def _launch_all(self, requests: list[Any]) -> list[Any]:
-        given = [(rank, each) for rank, each in enumerate(requests) if each is not None]
-        first_rank, first = given[0]
-        for rank, each in given:
-            if each.protocol() != first.protocol():
-                raise HangError(
-                    f"ranks launch different things: rank {first_rank} {first.describe()}, "
-                    f"rank {rank} {each.describe()}"
-                )
-        self._host.launch(requests)
-        return [None] * len(requests)
+
+def _least(sizes: list[int | None]) -> list[int]:
+    return [min(size for size in sizes if size is not None)] * len(sizes)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tilewire import _tilewire
 from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator, forget
-from tilewire.errors import BackendError, UserError
+from tilewire.errors import BackendError, HangError, UserError
 from tilewire.launch import Call
 from tilewire.record import Record, takes_records
-from tilewire.types import as_dtype
+from tilewire.types import ArrayAnnotation, as_dtype
 from tilewire.window import Window, check_shape, make_window, num_bytes
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class HostWorld:
         if not isinstance(seed, int) or not 0 <= seed < 2**64:
             raise UserError(f"the seed is an integer from 0 to 2**64 - 1, found {seed!r}")
         self.world = _tilewire.VirtualWorld(target.world_size, target.lsa_size, seed)
+        self.order = LaunchOrder(target.world_size)
         self.is_closed = False
 
     def require_open(self) -> None:
@@ -75,6 +76,28 @@ class HostWorld:
         self.world.launch([each and each.as_launch(least) for each in requests])
 
 
+class LaunchOrder:
+    """Checks that all ranks make the same two-sided launches in the same order."""
+
+    def __init__(self, size: int) -> None:
+        self._counts = [0] * size
+        self._first: dict[int, tuple[int, Any, str]] = {}  # by number; until all ranks have made it
+
+    def add(self, rank: int, protocol: Any, described: str) -> None:
+        """The next launch of `rank`. HangError where another rank's of that number differs."""
+        number = self._counts[rank]
+        self._counts[rank] += 1
+        first_rank, first_protocol, first = self._first.setdefault(
+            number, (rank, protocol, described)
+        )
+        if protocol != first_protocol:
+            raise HangError(
+                f"ranks launch different things: rank {first_rank} {first}, rank {rank} {described}"
+            )
+        if min(self._counts) > number:
+            del self._first[number]
+
+
 class HostRequest:
     """One rank's launch: a compiled kernel, its grid and packed arguments."""
 
@@ -87,11 +110,27 @@ class HostRequest:
         self.arguments = _tilewire.pack_cpu_arguments(self.compiled.artifact, call.values)
 
     @property
+    def waits(self) -> bool:
+        return self.compiled.artifact.resources.waits
+
+    @property
     def is_two_sided(self) -> bool:
         return self.compiled.artifact.resources.two_sided
 
     def auto_grid(self, limit: int) -> int:
         return _tilewire.choose_grid(self.compiled.artifact, self.arguments.dimensions, limit)
+
+    def shares_auto_grid(self) -> bool:
+        """Whether `tw.auto` is the same on all ranks, since all run-time extents are those of what
+        has one shape everywhere."""
+        constants = dict(self.call.specialisation.constants)
+        ranks = {name: rank for name, _, rank in self.call.specialisation.arrays}
+        common, local = set(), set()
+        for each in self.kernel.signature.positional:
+            if isinstance(each.annotation, ArrayAnnotation):
+                names = set(each.dimension_names(ranks[each.name])) - constants.keys()
+                (local if each.annotation.kind == "tensor" else common).update(names)
+        return all(isinstance(name, int) for name in local - common)
 
     def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int]]:
         if isinstance(self.grid, int):

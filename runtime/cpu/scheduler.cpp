@@ -9,6 +9,9 @@
 namespace tilewire {
 namespace {
 
+/// How often the scheduler chooses again where it met a rank that is slow.
+constexpr int kMaxTries = 8;
+
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -28,44 +31,76 @@ CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
   }
 }
 
-Scheduler::Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit,
-                     std::mt19937_64& random, FiberStackPool& stacks, CpuLane& lane)
-    : ranks_(ranks),
-      counters_(ranks),
+Scheduler::Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
+                     FiberStackPool& stacks, CpuLane& lane)
+    : ranks_(at(world_size)),
       resident_limit_(resident_limit),
-      random_(random),
+      pace_(random, world_size),
       stacks_(stacks),
       lane_(lane),
-      states_(ranks.size()),
-      free_arenas_(ranks.size()) {
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const std::int64_t num_instances = ranks[rank].num_instances();
-    for (std::int64_t i = 0; i < num_instances; ++i) states_[rank].not_started.push_back(i);
-    states_[rank].tasks.resize(at(num_instances));
-    states_[rank].finished.resize(at(num_instances));
-  }
+      states_(at(world_size)) {}
+
+Scheduler::~Scheduler() { unwind_all(); }
+
+void Scheduler::begin(int rank, const RankLaunch& launch) {
+  RankState& state = states_[at(rank)];
+  if (state.is_under_way) throw InternalError("a rank launches while its last launch is under way");
+  state = RankState();
+  ranks_[at(rank)] = launch;
+  if (launch.kernel == nullptr) return;
+  state.kernel = *launch.kernel;
+  ranks_[at(rank)].kernel = &*state.kernel;
+  state.counters.resize(at(launch.kernel->artifact().launch.num_counters));
+  state.num_unfinished = launch.num_instances();
+  for (std::int64_t i = 0; i < state.num_unfinished; ++i) state.not_started.push_back(i);
+  state.tasks.resize(at(state.num_unfinished));
+  state.finished.resize(at(state.num_unfinished));
+  state.is_under_way = true;
+  pace_.change();
 }
 
-Scheduler::~Scheduler() = default;
-
-void Scheduler::run() {
+int Scheduler::run_until_one_ends() {
   try {
-    while (FiberTask* task = error_ ? nullptr : next()) {
-      resume(*task);
-      while (std::exchange(is_checking_in_, false)) {
-        control_.poll();
-        resume(*task);
-      }
-      control_.poll();
+    control_.emplace();
+    while (ended_.empty() && !error_) {
+      FiberTask* task = next();
+      if (task == nullptr) throw deadlock_error(*this);
+      give_turn(*task);
     }
-    if (!error_ && !waiting_.empty()) throw deadlock_error(*this);
   } catch (...) {
     error_ = std::current_exception();
   }
-  if (error_) {
-    unwind_all();
-    std::rethrow_exception(error_);
+  throw_error();
+  const int rank = ended_.front();
+  ended_.pop_front();
+  return rank;
+}
+
+void Scheduler::throw_error() {
+  if (!error_) return;
+  unwind_all();
+  std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Scheduler::run_for_a_while() {
+  control_.emplace();
+  try {
+    for (std::int64_t turns = pace_.turns_meanwhile(); turns > 0 && ended_.empty(); --turns) {
+      FiberTask* task = next();
+      if (task == nullptr) return;
+      give_turn(*task);
+      if (error_) break;
+    }
+  } catch (...) {
+    error_ = std::current_exception();
   }
+  throw_error();
+}
+
+void Scheduler::run() {
+  const auto is_busy = [](const RankState& state) { return state.is_under_way; };
+  while (std::any_of(states_.begin(), states_.end(), is_busy)) run_until_one_ends();
+  ended_.clear();
 }
 
 Scheduler& Scheduler::of(const CpuInstance& instance) {
@@ -101,8 +136,17 @@ void Scheduler::notify(const void* key) {
 }
 
 void Scheduler::check_in() {
-  if (!is_stopping_ && !control_.is_due()) return;
+  if (!is_stopping_ && !control_->is_due()) return;
   is_checking_in_ = true;
+  suspend();
+}
+
+void Scheduler::pass_access(CpuInstance& instance) {
+  if (--instance.accesses_left <= 0) interrupt(instance);
+}
+
+void Scheduler::interrupt(CpuInstance& instance) {
+  runnable_.push_back(&static_cast<FiberTask&>(instance));
   suspend();
 }
 
@@ -120,9 +164,6 @@ const FiberTask* Scheduler::task(const AwaitedInstance& instance) const {
   return index < state.tasks.size() ? state.tasks[index].get() : nullptr;
 }
 
-/// A library's distributions differ between implementations; this one doesn't. The bias is 2^-50.
-std::uint64_t Scheduler::random_below(std::uint64_t bound) { return random_() % bound; }
-
 bool Scheduler::can_start(int rank) const {
   const RankState& state = states_[at(rank)];
   return !state.not_started.empty() && state.num_resident < resident_limit_;
@@ -136,7 +177,14 @@ FiberTask* Scheduler::next() {
   }
   const std::size_t num_choices = runnable_.size() + startable.size();
   if (num_choices == 0) return nullptr;
-  const std::size_t choice = random_below(num_choices);
+  const auto rank_of = [&](std::size_t choice) {
+    return choice < runnable_.size() ? static_cast<int>(runnable_[choice]->rank)
+                                     : startable[choice - runnable_.size()];
+  };
+  std::size_t choice = pace_.below(num_choices);
+  for (int tries = 0; tries < kMaxTries && pace_.holds_back(rank_of(choice)); ++tries) {
+    choice = pace_.below(num_choices);
+  }
   if (choice >= runnable_.size()) return start(startable[choice - runnable_.size()]);
   FiberTask* task = std::exchange(runnable_[choice], runnable_.back());
   runnable_.pop_back();
@@ -145,14 +193,14 @@ FiberTask* Scheduler::next() {
 
 FiberTask* Scheduler::start(int rank) {
   RankState& state = states_[at(rank)];
-  const std::size_t choice = random_below(state.not_started.size());
+  const std::size_t choice = pace_.below(state.not_started.size());
   const std::int64_t program_id =
       std::exchange(state.not_started[choice], state.not_started.back());
   state.not_started.pop_back();
 
   auto task = std::make_unique<FiberTask>();
   ranks_[at(rank)].place(*task, rank, program_id);
-  task->counters = counters_.of(rank);
+  task->counters = state.counters.data();
   task->memory = take_arena(rank);
   task->arena = task->memory.get();
   task->scheduler = this;
@@ -179,15 +227,29 @@ void Scheduler::run_instance(FiberTask& task) {
   }
 }
 
+void Scheduler::give_turn(FiberTask& task) {
+  task.accesses_left = pace_.next_turn();
+  resume(task);
+  while (std::exchange(is_checking_in_, false)) {
+    control_->poll();
+    resume(task);
+  }
+  control_->poll();
+}
+
 void Scheduler::resume(FiberTask& task) {
   task.fiber = std::move(task.fiber).resume();
   if (task.fiber) return;
-  const auto rank = at(task.rank);
+  const auto rank = static_cast<int>(task.rank);
   const auto program_id = at(task.linear_program_id());
-  free_arenas_[rank].push_back(std::move(task.memory));
-  --states_[rank].num_resident;
-  states_[rank].finished[program_id] = true;
-  states_[rank].tasks[program_id].reset();
+  RankState& state = states_[at(rank)];
+  state.free_arenas.push_back(std::move(task.memory));
+  --state.num_resident;
+  state.finished[program_id] = true;
+  state.tasks[program_id].reset();
+  if (--state.num_unfinished > 0) return;
+  state.is_under_way = false;
+  ended_.push_back(rank);
 }
 
 void Scheduler::suspend() {
@@ -195,17 +257,23 @@ void Scheduler::suspend() {
   if (is_stopping_) throw LaunchStopped();
 }
 
+/// Ends all launches under way.
 void Scheduler::unwind_all() {
   is_stopping_ = true;
   for (RankState& state : states_) {
     for (std::unique_ptr<FiberTask>& task : state.tasks) {
       if (task != nullptr) resume(*task);
     }
+    state.is_under_way = false;
   }
+  runnable_.clear();
+  waiting_.clear();
+  ended_.clear();
+  is_stopping_ = false;
 }
 
 AlignedBuffer Scheduler::take_arena(int rank) {
-  auto& free = free_arenas_[at(rank)];
+  auto& free = states_[at(rank)].free_arenas;
   if (free.empty()) {
     return make_aligned_buffer(at(ranks_[at(rank)].kernel->artifact().arena_bytes));
   }

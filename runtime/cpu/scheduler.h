@@ -3,9 +3,11 @@
 #include <array>
 #include <boost/context/fiber.hpp>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/lane.h"
 #include "runtime/cpu/launch_control.h"
+#include "runtime/cpu/pace.h"
 
 namespace tilewire {
 
@@ -62,18 +65,35 @@ struct FiberTask : CpuInstance {
   std::uint32_t site = 0;                    ///< index into Artifact::wait_sites, while it waits
 };
 
-/// Runs the program instances of one launch as fibers on the calling thread. All choices come from
-/// `random`: which instance is started, and which of those that can run goes on at each wait. Of
-/// each rank, at most `resident_limit` instances are started and unfinished at a time, as on a GPU.
+/// Runs the program instances of all ranks' launches as fibers, on the thread that calls. A rank
+/// has one launch under way at a time, and need not wait for other ranks to begin its next one, as
+/// on GPUs. All choices come from `random`: which instance is started, which of those that can run
+/// goes on, and where one is interrupted for it (`Pace`). Of each rank, at most `resident_limit`
+/// instances are started and unfinished at a time, as on a GPU.
 class Scheduler {
  public:
-  Scheduler(std::span<const RankLaunch> ranks, std::int64_t resident_limit, std::mt19937_64& random,
+  Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
             FiberStackPool& stacks, CpuLane& lane);
   ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Returns when all instances have finished. Throws what the first failing instance threw, or
-  /// HangError where none can run, or the interrupt check; all stacks are unwound before.
+  /// Begins a launch on a rank that has none under way. Runs nothing yet. The kernel is shared
+  /// until the rank's next launch.
+  void begin(int rank, const RankLaunch& launch);
+  bool is_under_way(int rank) const { return states_[static_cast<std::size_t>(rank)].is_under_way; }
+
+  /// Runs instances until a launch under way has ended; says whose it was. Throws what the first
+  /// failing instance threw, HangError where none can run, or what the interrupt check threw; all
+  /// launches under way have ended then, and their stacks are unwound.
+  int run_until_one_ends();
+  /// Runs some instances, or none: what they get done while a rank's host does something. Throws
+  /// what instances threw, as above.
+  void run_for_a_while();
+  /// `run_until_one_ends` until none is under way.
   void run();
+
+  void set_resident_limit(std::int64_t limit) { resident_limit_ = limit; }
 
   // For runtime functions, on the fiber of `instance`:
 
@@ -86,6 +106,11 @@ class Scheduler {
   /// Polls the launch's control if it is time to, on the launching thread's own stack. No other
   /// instance runs meanwhile.
   void check_in();
+  /// Before something that other instances may see, where generated code has no such place: lets
+  /// others run now and then.
+  void pass_access(CpuInstance& instance);
+  /// The instance's turn is over: lets others run.
+  void interrupt(CpuInstance& instance);
 
   // For reports:
 
@@ -93,40 +118,46 @@ class Scheduler {
   Progress progress(const AwaitedInstance& instance) const;
   /// Null where it isn't started or has finished.
   const FiberTask* task(const AwaitedInstance& instance) const;
+  /// The last launch of each rank.
   std::span<const RankLaunch> ranks() const { return ranks_; }
   std::int64_t resident_limit() const { return resident_limit_; }
 
  private:
   struct RankState {
+    bool is_under_way = false;
+    std::optional<CpuKernel> kernel;  ///< shared with the launch's
+    std::vector<std::int64_t> counters;
     std::vector<std::int64_t> not_started;  ///< linear program ids
     std::vector<std::unique_ptr<FiberTask>> tasks;
     std::vector<bool> finished;
     std::int64_t num_resident = 0;
+    std::int64_t num_unfinished = 0;
+    std::vector<AlignedBuffer> free_arenas;
   };
 
-  std::uint64_t random_below(std::uint64_t bound);
   bool can_start(int rank) const;
   FiberTask* next();
   FiberTask* start(int rank);
   void run_instance(FiberTask& task);
+  void give_turn(FiberTask& task);
   void resume(FiberTask& task);
+  void throw_error();
   void suspend();
   void unwind_all();
   AlignedBuffer take_arena(int rank);
 
-  std::span<const RankLaunch> ranks_;
-  CpuCounters counters_;
+  std::vector<RankLaunch> ranks_;
   std::int64_t resident_limit_;
-  std::mt19937_64& random_;
+  Pace pace_;
   FiberStackPool& stacks_;
   CpuLane& lane_;
   std::vector<RankState> states_;
-  std::vector<std::vector<AlignedBuffer>> free_arenas_;  ///< by rank
   std::vector<FiberTask*> runnable_;
   std::multimap<const void*, FiberTask*> waiting_;  ///< equal keys stay in order of insertion
+  std::deque<int> ended_;                           ///< ranks whose launch has, not yet said
   boost::context::fiber main_;
   std::exception_ptr error_;
-  LaunchControl control_;
+  std::optional<LaunchControl> control_;  ///< of the thread that runs instances
   bool is_stopping_ = false;
   bool is_checking_in_ = false;
 };

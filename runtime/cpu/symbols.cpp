@@ -10,6 +10,7 @@
 #include "runtime/cpu/barrier.h"
 #include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/report_references.h"
+#include "runtime/cpu/scheduler.h"
 #include "runtime/cpu/tile_references.h"
 
 namespace tilewire {
@@ -22,6 +23,8 @@ void lsa_barrier(CpuInstance* instance, std::uint32_t site) {
 void world_barrier(CpuInstance* instance, std::uint32_t site) {
   cpu_barrier(*instance, CpuTeam::kWorld, site);
 }
+
+void interrupt(CpuInstance* instance) { Scheduler::of(*instance).interrupt(*instance); }
 
 void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t team_size, const char* file,
                   std::int64_t line) {
@@ -38,6 +41,7 @@ std::vector<CpuSymbol> steps_and_mathematics() {
   return {
       symbol("tilewire_lsa_barrier", lsa_barrier),
       symbol("tilewire_world_barrier", world_barrier),
+      symbol("tilewire_interrupt", interrupt),
       symbol("tilewire_no_such_rank", no_such_rank),
       symbol("tilewire_check_in", cpu_check_in),
       symbol("expf", ::expf),

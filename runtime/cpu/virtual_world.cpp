@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/parallel_launch.h"
@@ -43,7 +44,11 @@ void check_grid(const RankLaunch& launch, std::int64_t resident_limit) {
 }  // namespace
 
 VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
-    : world_size_(world_size), lsa_size_(lsa_size), random_(seed), lane_(world_size, lsa_size) {
+    : world_size_(world_size),
+      lsa_size_(lsa_size),
+      random_(seed),
+      lane_(world_size, lsa_size),
+      scheduler_(world_size, resident_limit_, random_, stacks_, lane_) {
   if (world_size < 1 || lsa_size < 1 || world_size % lsa_size != 0) {
     throw UserError(
         fmt::format("a virtual world of {} ranks in LSA teams of {}; teams are equal and not empty",
@@ -54,6 +59,7 @@ VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
 void VirtualWorld::set_resident_limit(std::int64_t limit) {
   if (limit < 1) throw UserError(fmt::format("{} resident instances; at least 1 can run", limit));
   resident_limit_ = limit;
+  scheduler_.set_resident_limit(limit);
 }
 
 std::shared_ptr<HostWindow> VirtualWorld::make_window(std::size_t num_bytes) const {
@@ -75,37 +81,70 @@ void VirtualWorld::launch(const CpuKernel& kernel, std::int64_t grid,
 
 void VirtualWorld::launch(std::span<const RankLaunch> ranks) {
   const std::lock_guard lock(turn_);
-  check(ranks);
-  if (!any_kernel(ranks, &Resources::waits)) return run_in_parallel(ranks);
-  try {
-    run_fibers(ranks);
-  } catch (const std::exception& error) {
-    if (any_kernel(ranks, &Resources::lane)) lane_end_ = error.what();
-    throw;
-  }
-}
-
-void VirtualWorld::check(std::span<const RankLaunch> ranks) const {
   if (ranks.size() != static_cast<std::size_t>(world_size_)) {
     throw UserError(
         fmt::format("a launch on {} ranks in a world of {}", ranks.size(), world_size_));
   }
-  for (const RankLaunch& launch : ranks) {
-    if (launch.kernel == nullptr) continue;
-    const Artifact& artifact = launch.kernel->artifact();
-    if (artifact.target.world_size != world_size_ || artifact.target.lsa_size != lsa_size_) {
-      throw UserError(fmt::format(
-          "`{}` was compiled for {} ranks in LSA teams of {}; this world has {} in teams of {}",
-          artifact.kernel, artifact.target.world_size, artifact.target.lsa_size, world_size_,
-          lsa_size_));
-    }
-    if (launch.arguments.size() != artifact.arguments.size()) {
-      throw UserError(fmt::format("`{}` takes {} argument slots, got {}", artifact.kernel,
-                                  artifact.arguments.size(), launch.arguments.size()));
-    }
-    check_grid(launch, resident_limit_);
-    check_lane(*launch.kernel);
+  for (const RankLaunch& launch : ranks) check(launch);
+  if (!any_kernel(ranks, &Resources::waits)) return run_in_parallel(ranks);
+  for (int rank = 0; rank < world_size_; ++rank) {
+    begin_checked(rank, ranks[static_cast<std::size_t>(rank)]);
   }
+  run_or_end_lane([&] { scheduler_.run(); });
+  takes_lane_ = false;
+}
+
+void VirtualWorld::begin(int rank, const RankLaunch& launch) {
+  const std::lock_guard lock(turn_);
+  check(launch);
+  begin_checked(rank, launch);
+}
+
+int VirtualWorld::run_until_one_ends() {
+  const std::lock_guard lock(turn_);
+  int rank = 0;
+  run_or_end_lane([&] { rank = scheduler_.run_until_one_ends(); });
+  return rank;
+}
+
+void VirtualWorld::run_for_a_while() {
+  const std::lock_guard lock(turn_);
+  run_or_end_lane([&] { scheduler_.run_for_a_while(); });
+}
+
+/// Slots are there for all grids that can be resident at once from the first launch on, so that no
+/// address changes while launches are under way.
+void VirtualWorld::begin_checked(int rank, const RankLaunch& launch) {
+  lane_.cover(std::max(resident_limit_, launch.num_instances()));
+  scheduler_.begin(rank, launch);
+  if (launch.kernel != nullptr) takes_lane_ |= launch.kernel->artifact().resources.lane;
+}
+
+/// A launch that fails ends the lane, if one of those under way takes it.
+void VirtualWorld::run_or_end_lane(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    if (std::exchange(takes_lane_, false)) lane_end_ = error.what();
+    throw;
+  }
+}
+
+void VirtualWorld::check(const RankLaunch& launch) const {
+  if (launch.kernel == nullptr) return;
+  const Artifact& artifact = launch.kernel->artifact();
+  if (artifact.target.world_size != world_size_ || artifact.target.lsa_size != lsa_size_) {
+    throw UserError(fmt::format(
+        "`{}` was compiled for {} ranks in LSA teams of {}; this world has {} in teams of {}",
+        artifact.kernel, artifact.target.world_size, artifact.target.lsa_size, world_size_,
+        lsa_size_));
+  }
+  if (launch.arguments.size() != artifact.arguments.size()) {
+    throw UserError(fmt::format("`{}` takes {} argument slots, got {}", artifact.kernel,
+                                artifact.arguments.size(), launch.arguments.size()));
+  }
+  check_grid(launch, resident_limit_);
+  check_lane(*launch.kernel);
 }
 
 void VirtualWorld::check_lane(const CpuKernel& kernel) const {
@@ -113,13 +152,6 @@ void VirtualWorld::check_lane(const CpuKernel& kernel) const {
   throw UserError(fmt::format(
       "`{}`: the lane has ended, since a launch on it failed; make a new world. That launch: {}",
       kernel.artifact().kernel, lane_end_));
-}
-
-void VirtualWorld::run_fibers(std::span<const RankLaunch> ranks) {
-  std::int64_t num_slots = 0;
-  for (const RankLaunch& launch : ranks) num_slots = std::max(num_slots, launch.num_instances());
-  lane_.cover(num_slots);
-  Scheduler(ranks, resident_limit_, random_, stacks_, lane_).run();
 }
 
 }  // namespace tilewire

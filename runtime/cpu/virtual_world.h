@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -50,10 +51,22 @@ class VirtualWorld {
   /// The general form: ranks may launch different grids, different kernels, or nothing.
   void launch(std::span<const RankLaunch> ranks);
 
+  /// Begins a launch of a kernel that waits on one rank, whose earlier ones have ended; runs
+  /// nothing yet. As on GPUs, a rank whose launch has ended may begin its next one, and change its
+  /// memory, while the others are anywhere in theirs. Throws as `launch` does.
+  void begin(int rank, const RankLaunch& launch);
+
+  /// Runs instances of all launches under way until one of them has ended; its rank, each once.
+  /// Whatever it throws ends all of them; `launch` says what that is.
+  int run_until_one_ends();
+  /// Runs some instances of them, or none: what they get done while a rank's host does something.
+  void run_for_a_while();
+
  private:
-  void check(std::span<const RankLaunch> ranks) const;
+  void check(const RankLaunch& launch) const;
   void check_lane(const CpuKernel& kernel) const;
-  void run_fibers(std::span<const RankLaunch> ranks);
+  void begin_checked(int rank, const RankLaunch& launch);
+  void run_or_end_lane(const std::function<void()>& run);
 
   int world_size_;
   int lsa_size_;
@@ -62,7 +75,9 @@ class VirtualWorld {
   std::mt19937_64 random_;
   FiberStackPool stacks_;
   CpuLane lane_;
-  std::string lane_end_;  ///< why the lane ended; empty while it is usable
+  Scheduler scheduler_;
+  bool takes_lane_ = false;  ///< one of the launches under way
+  std::string lane_end_;     ///< why the lane ended; empty while it is usable
 };
 
 }  // namespace tilewire

@@ -84,9 +84,11 @@ TEST_CASE("phases carry over launches, and wrap around", "[cpu]") {
   FiberStackPool stacks;
   trace.clear();
   const CpuKernel pair = hand_made(three_steps, 2);
-  const std::vector<RankLaunch> ranks(
-      2, {&pair, {1, 1, 1}, {reinterpret_cast<std::uint64_t>(&trace)}});
-  Scheduler(ranks, 1, random, stacks, lane).run();
+  Scheduler scheduler(2, 1, random, stacks, lane);
+  for (int rank = 0; rank < 2; ++rank) {
+    scheduler.begin(rank, {&pair, {1, 1, 1}, {reinterpret_cast<std::uint64_t>(&trace)}});
+  }
+  scheduler.run();
   CHECK(trace.size() == 6);
   CHECK(lane.phase(CpuTeam::kLsa, 0, 0) == 1);
 }

@@ -18,6 +18,9 @@ struct CpuInstance {
   // Of `cpu_check_in` alone:
   std::int64_t checked_in_at = 0;  ///< when, in microseconds
   std::int64_t rounds = 1;         ///< from one call to the next
+  /// Accesses until others may run: code of programs that wait counts down before each, and calls
+  /// `tilewire_interrupt` at 0.
+  std::int64_t accesses_left = 0;
 
   std::int64_t linear_program_id() const {
     return program_id[0] + num_programs[0] * (program_id[1] + num_programs[1] * program_id[2]);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/codegen/cpu/abi.h"
 #include "compiler/codegen/cpu/llvm_emitter.h"
 #include "compiler/support/error.h"
 
@@ -205,6 +206,22 @@ void LlvmEmitter::copy_tile(const Value* from, std::int64_t offset) {
   if (tiles_.at(from).offset == offset) return;
   write_elements(offset, from->type,
                  [&](ScalarEmitter&, const CpuIndex& index) { return element(from, index); });
+}
+
+/// Before what other instances may see: in programs that wait, which run as fibers, another one may
+/// run here. Programs that never wait have none of it.
+void LlvmEmitter::count_access() {
+  if (!artifact_.resources.waits) return;
+  llvm::Value* place = builder_.CreateConstInBoundsGEP1_64(
+      builder_.getInt8Ty(), function_->getArg(0), offsetof(CpuInstance, accesses_left));
+  llvm::Value* left =
+      builder_.CreateSub(builder_.CreateLoad(builder_.getInt64Ty(), place), index_constant(1));
+  builder_.CreateStore(left, place);
+  const auto interrupt = [&] {
+    call_runtime("tilewire_interrupt", {});
+    return Values();
+  };
+  branch(builder_.CreateICmpSLE(left, index_constant(0)), interrupt, [] { return Values(); });
 }
 
 }  // namespace tilewire

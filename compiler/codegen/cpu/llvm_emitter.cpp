@@ -111,6 +111,10 @@ void LlvmEmitter::emit_statement(const Statement& statement) {
   switch (statement.kind) {
     case StatementKind::kOp: {
       const Effect effect = statement.op->effect;
+      if (effect == Effect::kReads || effect == Effect::kWrites ||
+          effect == Effect::kSynchronises) {
+        count_access();
+      }
       if (effect == Effect::kWrites || effect == Effect::kSynchronises) flush_pending_reads();
       if (statement.op->emit_cpu == nullptr) {
         throw InternalError(

@@ -101,6 +101,7 @@ class LlvmEmitter final : public CpuEmitter {
   void emit_region(const Region& region);
   void emit_statement(const Statement& statement);
   void release(const Value* value);
+  void count_access();
   llvm::Value* instance_field(std::size_t offset, llvm::Type* type);
   llvm::Value* index_constant(std::int64_t value) { return builder_.getInt64(value); }
   CpuScalar as_index(llvm::Value* value) const { return {value, kIndex}; }
