@@ -109,6 +109,7 @@ void bind_moves(Class& builder) {
       .def("cat", &Builder::cat, kReference, py::arg("a").none(false), py::arg("b").none(false),
            py::arg("axis") = 0)
       .def("split", &Builder::split, kReference, tile, py::arg("axis") = 0)
+      .def("stack", &Builder::stack, kReference, py::arg("parts"))
       .def("sort", &Builder::sort, kReference, tile, py::arg("axis") = -1,
            py::arg("descending") = false)
       .def("argsort", &Builder::argsort, kReference, tile, py::arg("axis") = -1,

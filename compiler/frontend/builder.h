@@ -182,6 +182,9 @@ class Builder {
   /// One behind the other along an axis, in their common dtype.
   Value* cat(Value* a, Value* b, int axis = 0);
   Values split(Value* tile, int axis = 0);  ///< two halves
+  /// Tiles or scalars of one shape along a new first dimension, in their common dtype. Reductions
+  /// along it become element-wise ops on the parts, in their order.
+  Value* stack(const Values& parts);
   /// NaN is last in both directions; equal elements in any order.
   Value* sort(Value* tile, int axis = -1, bool descending = false);
   /// The same, and where each element stood; equal elements keep their order.

@@ -75,6 +75,17 @@ Values Builder::split(Value* tile, int axis) {
   return {first, part(tile, start, shape)};
 }
 
+Value* Builder::stack(const Values& parts) {
+  if (parts.empty()) fail("stack: takes one tile or more");
+  const bool are_alike = std::ranges::all_of(
+      parts, [&](const Value* part) { return part->type.dtype == parts[0]->type.dtype; });
+  if (are_alike) return emit("stack", parts)->result();
+  const DType dtype = common_dtype_of({parts.begin(), parts.end()});
+  Values cast_parts;
+  for (Value* part : parts) cast_parts.push_back(cast(part, dtype));
+  return emit("stack", std::move(cast_parts))->result();
+}
+
 Value* Builder::sort(Value* tile, int axis, bool descending) {
   Attributes attributes = {{"axis", to_axis("sort", tile, axis)}};
   if (descending) attributes.emplace("descending", true);

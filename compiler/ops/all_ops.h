@@ -17,6 +17,7 @@ std::vector<OpInfo> reduce_ops();      // reduce.cpp
 std::vector<OpInfo> arg_reduce_ops();  // arg_reduce.cpp
 std::vector<OpInfo> scan_ops();        // scan.cpp
 std::vector<OpInfo> move_ops();        // moves.cpp
+std::vector<OpInfo> stack_ops();       // stack.cpp
 std::vector<OpInfo> sort_ops();        // sort.cpp
 OpInfo histogram_op();                 // histogram.cpp
 std::vector<OpInfo> bit_ops();         // bits.cpp

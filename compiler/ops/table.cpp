@@ -29,6 +29,7 @@ std::vector<OpInfo> make_table() {
   add(arg_reduce_ops());  // argmax, argmin
   add(scan_ops());        // cumsum, cumprod
   add(move_ops());        // transpose, part, flip, cat, gather
+  add(stack_ops());       // stack
   add(sort_ops());        // sort, argsort
   add({histogram_op()});
   add({matmul_op()});

@@ -8,6 +8,7 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/passes/fold.h"
+#include "compiler/passes/fold_stacks.h"
 
 namespace tilewire {
 namespace {
@@ -212,6 +213,7 @@ Value* simplify(Statement& op, Inserter& insert) {
     return insert.constant(*std::move(value), op.result()->type.dtype);
   }
   if (Value* value = simplify_repeated(op, insert)) return value;
+  if (Value* value = simplify_stack(op, insert)) return value;
   Value* value = nullptr;
   if (op.op->is_elementwise && op.operands.size() == 2) {
     order_operands(op);

@@ -37,6 +37,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
+  program = lower_stacks(std::move(program));
+  done("lower_stacks", program);
   program = lower_views(std::move(program), !target.is_cuda());
   done("lower_views", program);
   check_is_lowered(program);

@@ -20,6 +20,10 @@ Program choose_inline(Program program, const Target& target);
 /// the line that asks for what the target hasn't got.
 Program legalise_communication(Program program, const Target& target);
 
+/// Puts the stacks together that `canonicalise` hasn't folded into what uses them: as reshaped tiles
+/// one behind the other. Parts that are only stored go to their rows one by one.
+Program lower_stacks(Program program);
+
 /// Replaces views: what makes, reads and writes them becomes index arithmetic, `address`, and ops
 /// on addresses (`tile_load`, `tile_store`, …), with masks only where being inside isn't proven.
 /// `checks_views`: a `view` that reaches beyond its parameter's memory ends the launch.

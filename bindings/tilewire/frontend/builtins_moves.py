@@ -107,6 +107,19 @@ def cat(call: Call, a: Any, b: Any, axis: Any = 0) -> Value:
 
 
 @builtin
+def stack(call: Call, tiles: Any) -> Value:
+    """A tuple of tiles or scalars of one shape along a new first dimension, in their common dtype.
+    `sum`, `max` and the like along it are element-wise work on the parts, in their order."""
+    parts = tiles if isinstance(tiles, tuple | list) else (tiles,)
+    if not parts or not any(isinstance(each, Value) for each in parts):
+        call.fail(f"takes a tuple of tiles or scalars, found {describe(tiles)}")
+    for each in parts:
+        if not isinstance(each, Value) or each.type.is_view:
+            call.fail(f"takes tiles or scalars, found {describe(each)}: load views first")
+    return call.build("stack", list(parts))
+
+
+@builtin
 def split(call: Call, x: Any, axis: Any = 0) -> tuple[Value, ...]:
     """The two halves of a tile along an axis of even extent; `x[0:64]` takes any part."""
     return tuple(call.build("split", _tile(call, x), _axis(call, axis)))

@@ -88,7 +88,8 @@ class Subscripts(Visitor):
         return self.build(node, "extent", value, axis)
 
     def index_tile(self, node: ast.Subscript, tile: Value, items: list[ast.expr]) -> Value:
-        """All integers: one element. Slices: a part. None: a new dimension of extent 1."""
+        """An integer for each dimension: one element. Fewer that Python knows, or slices: a part.
+        None: a new dimension of extent 1."""
         if tile.type.is_scalar:
             self.fail(node, f"{describe(tile)} has no elements to index")
         if any(isinstance(item, ast.Slice) or _is_none(item) for item in items):
@@ -97,6 +98,8 @@ class Subscripts(Visitor):
         for item, value in zip(items, values, strict=True):
             if not is_operand(value) or not self.is_index(value):
                 self.fail(item, f"{describe(value)} can't index a tile: use an integer")
+        if len(values) < tile.type.rank and all(isinstance(value, int) for value in values):
+            return self.part_of_tile(node, tile, items)
         if len(values) != tile.type.rank:
             self.fail(
                 node,
