@@ -16,8 +16,12 @@
 #if defined(__CUDACC__)
 #define TILEWIRE_DEVICE __device__ __forceinline__
 #define TILEWIRE_CONSTEXPR __host__ __device__ __forceinline__ constexpr
-#define TILEWIRE_UNROLL _Pragma("unroll")
 #define TILEWIRE_ROLLED _Pragma("unroll 1")
+#if defined(TILEWIRE_TILES_IN_LOCAL_MEMORY)  // by a program whose tiles no registers can hold
+#define TILEWIRE_UNROLL TILEWIRE_ROLLED
+#else
+#define TILEWIRE_UNROLL _Pragma("unroll")
+#endif
 #else
 #define TILEWIRE_DEVICE inline
 #define TILEWIRE_CONSTEXPR constexpr

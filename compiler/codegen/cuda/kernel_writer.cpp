@@ -15,6 +15,10 @@ namespace {
 /// Smaller numbers are too common to stand for the user's constant.
 constexpr std::int64_t kLeastNamedSize = 16;
 
+/// Above it a thread's part of a tile lives in local memory in any case, and loops over it that
+/// were unrolled would take minutes to compile.
+constexpr std::int64_t kMostUnrolledElements = 128;
+
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
@@ -49,6 +53,18 @@ std::string story_of(const Statement& statement, const Artifact& description) {
 int max_threads_of_sm(const Target& target) {
   const int capability = target.compute_capability;
   return capability == 80 || capability == 90 || capability / 10 == 10 ? 2048 : 1536;
+}
+
+/// Whether a thread has so many elements of some tile that the loops over them stay loops.
+bool rolls_loops(const Program& program) {
+  bool is_large = false;
+  for_each_statement(program.body, [&](const Statement& statement) {
+    for (const Value* result : statement.results) {
+      is_large |= result->type.is_tile() &&
+                  result->type.num_elements() > kMostUnrolledElements * program.num_threads;
+    }
+  });
+  return is_large;
 }
 
 std::string shape_text(const Parameter& parameter) {
@@ -252,6 +268,11 @@ std::string KernelWriter::top() {
   writer.blank();
   if (has_comm_) {
     writer.raw_line("#include <nccl_device.h>");
+    writer.blank();
+  }
+  if (rolls_loops(program_)) {
+    writer.raw_line(
+        "#define TILEWIRE_TILES_IN_LOCAL_MEMORY  // the loops over a thread's elements stay");
     writer.blank();
   }
   if (emitter_.includes_.empty()) emitter_.include("base.cuh");

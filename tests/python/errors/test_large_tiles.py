@@ -37,9 +37,19 @@ def test_a_product_of_too_many_elements_per_thread(emitted):
     assert "or give `tw.matmul` views, which go over K in parts" in error.value.message
 
 
-def test_the_largest_that_fits_and_the_cpu_target(emitted):
-    text = emitted(transposes, "sm_90a", "cuda", x="f32[?, ?]", out="f32[?, ?]", A=512)
-    assert "kThreads = 1024;" in text
+ROLLED = "#define TILEWIRE_TILES_IN_LOCAL_MEMORY"
+
+
+def test_the_loops_of_large_tiles_stay_loops(emitted):
+    texts = [
+        emitted(transposes, "sm_90a", "cuda", x="f32[?, ?]", out="f32[?, ?]", A=rows)
+        for rows in (256, 257, 512)
+    ]
+    assert ["kThreads = 1024;" in text for text in texts] == [True] * 3
+    assert [ROLLED in text for text in texts] == [False, True, True]
+
+
+def test_the_cpu_target_takes_larger_tiles():
     x = np.arange(1024 * 512, dtype=np.float32).reshape(1024, 512)
     out = np.zeros((512, 1024), np.float32)
     transposes[1](x, out, A=1024)
