@@ -122,8 +122,10 @@ step() {
     virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
     torch) pytest torch 300 --continue-on-collection-errors tests/python ;;
     example) two example 90 examples/01_allreduce_rmsnorm.py ;;
+    examples) two examples 240 -m pytest -o pythonpath=tests/support -o timeout=0 \
+      -p no:cacheprovider -q tests/multi_gpu/test_examples.py ;;
     multi-gpu) two multi-gpu 300 -m pytest -o pythonpath=tests/support -o timeout=0 \
-      -p no:cacheprovider -q tests/multi_gpu ;;
+      -p no:cacheprovider -q tests/multi_gpu --ignore tests/multi_gpu/test_examples.py ;;
     hang) if [ "$gpus" -lt 2 ]; then skip hang "needs 2 GPUs, found $gpus"; else
       pytest hang 180 tests/multi_gpu/test_hang.py; fi ;;
     compile-time) run compile-time 120 "$PYTHON" tests/benchmarks/compile_time.py \
@@ -140,7 +142,7 @@ step() {
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  virtual-hang torch example multi-gpu hang compile-time virtual-speed single-gpu launch benchmark)
+  virtual-hang torch example examples multi-gpu hang compile-time virtual-speed single-gpu launch benchmark)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo

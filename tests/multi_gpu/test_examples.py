@@ -1,0 +1,41 @@
+"""The programs of `examples/` on several GPUs, in odd sizes."""
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+if not torch.cuda.is_available():
+    pytest.skip("needs GPUs", allow_module_level=True)
+
+from examples import SHAPES, cases, load  # noqa: E402
+
+LARGE = {
+    "02_all_reduce": [1_000_003],
+    "03_all_reduce_two_shot": [10_000_019],
+    "06_all_gather": [3_000_017],
+    "07_reduce_scatter": [10_000_019],
+    "08_all_to_all": [3_000_017],
+    "09_all_to_all_v": [3001, 1024],
+    "10_rms_norm_sharded": [1001, 8192],
+    "11_vocabulary_parallel": [65, 100_003, 1024],
+}
+
+
+@pytest.fixture(scope="module")
+def example():
+    loaded = {}
+    return lambda name: loaded.setdefault(name, load(name))
+
+
+def test_every_example_has_a_large_shape():
+    assert LARGE.keys() == SHAPES.keys()
+
+
+@pytest.mark.parametrize(("name", "shape"), [*cases(), *LARGE.items()], ids=str)
+def test_is_right(comm, example, name, shape):
+    for _ in range(2):
+        line = example(name).main(comm, *shape)
+    if os.environ["RANK"] == "0":
+        print(line)
+    comm.barrier()

@@ -1,0 +1,81 @@
+"""The programs of `examples/`: right on worlds of 1, 2, 3 and 8, in odd sizes, under several seeds,
+and printing what the README says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tilewire as tw
+from examples import EXAMPLES, SHAPES, cases, load, names
+
+
+@pytest.fixture(scope="module")
+def example():
+    loaded = {}
+    return lambda name: loaded.setdefault(name, load(name))
+
+
+def test_every_example_is_tested():
+    assert names() == sorted(SHAPES)
+
+
+@pytest.mark.parametrize("world", ["1", "2", "3", "8"])
+@pytest.mark.parametrize(("name", "shape"), cases(), ids=str)
+def test_is_right(example, name, shape, world):
+    main = example(name).main
+    for seed in range(3):
+        lines = tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
+        assert len(lines) == int(world)
+
+
+def test_wrong_results_are_noticed(example):
+    import numpy as np
+
+    check = example("02_all_reduce").check
+    expected = np.array([1.0, -20.0, 0.5])
+    assert check(expected, expected) == 0
+    assert check(expected * 1.001, expected, tolerance=0.002) > 0.0005
+    for wrong in (1.01, np.nan, -1.0):
+        with pytest.raises(ValueError, match="off, more than"):
+            check(expected * [1, wrong, 1], expected, tolerance=1e-3)
+
+
+def kernels_of(name):
+    """The sources of a file's kernels."""
+    text = (EXAMPLES / f"{name}.py").read_text()
+    return re.findall(r"^@tw\.kernel\n(def .*?)\n\n\n", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", names())
+def test_kernels_are_short(name):
+    found = kernels_of(name)
+    assert found
+    for text in found:
+        assert len(text.splitlines()) < 30, text.splitlines()[0]
+
+
+def shown():
+    """`$ python examples/…` and the line that follows it, in the README."""
+    text = (EXAMPLES / "README.md").read_text()
+    return re.findall(r"^\$ python (examples/\S+)(.*)\n(.*)$", text, flags=re.MULTILINE)
+
+
+def test_readme_shows_every_example():
+    assert [Path(file).stem for file, _, _ in shown()] == names()
+
+
+@pytest.mark.parametrize(("file", "arguments", "expected"), shown())
+def test_prints_what_the_readme_says(file, arguments, expected):
+    result = subprocess.run(
+        [sys.executable, file, *arguments.split()],
+        cwd=EXAMPLES.parent,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "bindings")},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    number = r"\d\.\d+e-\d+"  # how far off: depends on the processor
+    assert re.sub(number, "~", result.stdout.strip()) == re.sub(number, "~", expected)

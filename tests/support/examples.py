@@ -1,0 +1,45 @@
+"""The programs of `examples/`, and shapes that they are tested with."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+# Shapes that neither the world nor a block divides, and some where most ranks have nothing.
+SHAPES = {
+    "02_all_reduce": ["1", "1023", "5000"],
+    "03_all_reduce_two_shot": ["1", "1023", "9001"],
+    "06_all_gather": ["1", "2049"],
+    "07_reduce_scatter": ["1", "5", "10001"],
+    "08_all_to_all": ["1", "1025"],
+    "09_all_to_all_v": ["0,8", "1,8", "53,40"],
+    "10_rms_norm_sharded": ["1,64", "2,200", "13,72"],
+    "11_vocabulary_parallel": ["1,1,8", "5,5,8", "7,3001,24"],
+}
+
+
+def load(name):
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return module
+
+
+def names():
+    """All but the first, which has tests of its own."""
+    files = sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))
+    return [each.stem for each in files if not each.stem.startswith("01")]
+
+
+def cases():
+    """Every (name, shape)."""
+    return [
+        (name, [int(part) for part in shape.split(",")])
+        for name in SHAPES
+        for shape in SHAPES[name]
+    ]
