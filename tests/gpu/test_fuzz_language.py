@@ -10,7 +10,8 @@ import pytest
 from fuzz.generator import generate
 from fuzz.run import check, described, run_on_cpu, run_on_torch
 
-FIRST_SEED = int(os.environ.get("TILEWIRE_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
+SEED = os.environ.get("TILEWIRE_FUZZ_SEED") or "fresh"
+FIRST_SEED = random.SystemRandom().randrange(10**9) if SEED == "fresh" else int(SEED)
 NUM_PROGRAMS = int(os.environ.get("TILEWIRE_FUZZ_PROGRAMS") or 400)
 BATCH = 20
 
