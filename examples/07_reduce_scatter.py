@@ -13,7 +13,7 @@ from common import check, poisoned, random, run, share_of, to_host, window
 
 
 @tw.kernel
-def reduce_scatter(x: tw.Window["N"], y: tw.Tensor["P"], *, B: tw.const = 1024):
+def reduce_scatter(x: tw.Window["N"], y: tw.Tensor["P"], *, N: tw.const, B: tw.const = 1024):
     part = tw.cdiv(N, tw.world_size())
     begin = tw.rank() * part
     tw.barrier()  # every rank's x is complete

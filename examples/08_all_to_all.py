@@ -10,7 +10,7 @@ from common import check, poisoned, random, run, to_host, window
 
 
 @tw.kernel
-def all_to_all(x: tw.Window["W", "N"], y: tw.Tensor["W", "N"], *, B: tw.const = 1024):
+def all_to_all(x: tw.Window["W", "N"], y: tw.Tensor["W", "N"], *, N: tw.const, B: tw.const = 1024):
     tw.barrier()  # every rank's x is complete
     for b in tw.persistent(tw.cdiv(N, B)):
         block = tw.ds(b * B, B)

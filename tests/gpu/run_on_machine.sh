@@ -137,12 +137,15 @@ step() {
     launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
     benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
       "$OUT/allreduce_rmsnorm.json" ;;
+    all-reduce) two all-reduce 400 tests/benchmarks/all_reduce.py "$OUT/all_reduce.json" ;;
+    collectives) two collectives 300 tests/benchmarks/collectives.py "$OUT/collectives.json" ;;
     *) echo "no step $1 (there are: ${steps[*]})" >&2; exit 2 ;;
   esac
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  virtual-hang torch example examples multi-gpu hang compile-time virtual-speed single-gpu launch benchmark)
+  virtual-hang torch example examples multi-gpu hang compile-time virtual-speed single-gpu launch benchmark
+  all-reduce collectives)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 if not torch.cuda.is_available():
     pytest.skip("needs GPUs", allow_module_level=True)
 
-from examples import SHAPES, cases, load  # noqa: E402
+from example_programs import SHAPES, cases, load  # noqa: E402
 
 LARGE = {
     "02_all_reduce": [1_000_003],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import tilewire as tw
-from examples import EXAMPLES, SHAPES, cases, load, names
+from example_programs import EXAMPLES, SHAPES, cases, load, names
 
 
 @pytest.fixture(scope="module")

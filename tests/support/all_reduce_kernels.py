@@ -1,0 +1,100 @@
+"""Ways to all-reduce, of which each size has a best one: what the benchmark compares.
+
+Every kernel adds in f32 and rounds once, and leaves equal bits on all ranks. `x` may be any memory
+where no peer reads it.
+"""
+
+import tilewire as tw
+
+
+@tw.kernel
+def one_shot(x: tw.Window["N"], y: tw.Tensor["N"], *, B: tw.const):
+    """Everybody reads everything."""
+    tw.barrier()
+    for b in tw.persistent(tw.cdiv(N, B)):
+        block = tw.ds(b * B, B)
+        total = tw.zeros((B,), tw.f32)
+        for r in tw.ranks():
+            total += tw.load(x.at(r)[block])
+        tw.store(y[block], total)
+    tw.barrier()
+
+
+@tw.kernel
+def two_shot_pull(x: tw.Window["N"], y: tw.Window["N"], *, B: tw.const):
+    """A block's owner reads it from all ranks, and stores the sum at all."""
+    tw.barrier()
+    for b in tw.persistent(tw.cdiv(tw.cdiv(N, B), tw.world_size())):
+        block = tw.ds((b * tw.world_size() + tw.rank()) * B, B)
+        total = tw.zeros((B,), tw.f32)
+        for r in tw.ranks():
+            total += tw.load(x.at(r)[block])
+        for r in tw.ranks():
+            tw.store(y.at(r)[block], total)
+    tw.barrier()
+
+
+@tw.kernel
+def two_shot_push(
+    x: tw.Tensor["N"], parts: tw.Window["W", "P", "B"], y: tw.Window["N"], *, B: tw.const
+):
+    """Ranks store a block at its owner, which stores the sum at all: only stores cross the links,
+    which carry more of them than of loads. `parts[r, b]` is what rank r sent of this rank's b-th
+    block.
+
+    The first barrier meets instances of equal ids, which have the same blocks; it also says that
+    the peers' kernels before this one, which read the old `y` and `parts`, are over.
+    """
+    for b in tw.persistent(tw.cdiv(tw.cdiv(N, B), tw.world_size())):
+        for p in tw.peers():
+            tw.store(
+                parts.at(p)[tw.rank(), b, :], tw.load(x[tw.ds((b * tw.world_size() + p) * B, B)])
+            )
+    tw.barrier()
+    for b in tw.persistent(tw.cdiv(tw.cdiv(N, B), tw.world_size())):
+        block = tw.ds((b * tw.world_size() + tw.rank()) * B, B)
+        total = tw.load(x[block]).to(tw.f32)
+        for p in tw.peers():
+            total += tw.load(parts[p, b, :])
+        for r in tw.ranks():
+            tw.store(y.at(r)[block], total)
+    tw.barrier()
+
+
+@tw.kernel
+def two_shot_halves(
+    x: tw.Tensor["N"],
+    parts: tw.Window["W", "P", "B"],
+    y: tw.Window["N"],
+    *,
+    B: tw.const,
+    C: tw.const,
+):
+    """As `two_shot_push` in C rounds: while the links carry the parts of the next round, this one's
+    sums follow them, and what they need still lies in the L2."""
+    num_blocks = tw.cdiv(tw.cdiv(N, B), tw.world_size())
+    per_round = tw.cdiv(num_blocks, C)
+    for c in range(C + 1):
+        for i in tw.persistent(per_round):
+            b = c * per_round + i
+            if c < C:
+                for p in tw.peers():
+                    tw.store(
+                        parts.at(p)[tw.rank(), b, :],
+                        tw.load(x[tw.ds((b * tw.world_size() + p) * B, B)]),
+                    )
+            if c > 0:
+                done = b - per_round
+                block = tw.ds((done * tw.world_size() + tw.rank()) * B, B)
+                total = tw.load(x[block]).to(tw.f32)
+                for p in tw.peers():
+                    total += tw.load(parts[p, done, :])
+                for r in tw.ranks():
+                    tw.store(y.at(r)[block], total)
+        tw.barrier()
+
+
+def num_parts(num_elements: int, world: int, block: int) -> int:
+    """P: how many blocks a rank owns."""
+    num_blocks = -(-num_elements // block)
+    return -(-num_blocks // world)
