@@ -125,7 +125,10 @@ step() {
     examples) two examples 240 -m pytest -o pythonpath=tests/support -o timeout=0 \
       -p no:cacheprovider -q tests/multi_gpu/test_examples.py ;;
     multi-gpu) two multi-gpu 300 -m pytest -o pythonpath=tests/support -o timeout=0 \
-      -p no:cacheprovider -q tests/multi_gpu --ignore tests/multi_gpu/test_examples.py ;;
+      -p no:cacheprovider -q tests/multi_gpu --ignore tests/multi_gpu/test_examples.py \
+      --ignore tests/multi_gpu/test_litmus.py ;;
+    litmus) two litmus 400 -m pytest -o pythonpath=tests/support -o timeout=0 \
+      -p no:cacheprovider -q tests/multi_gpu/test_litmus.py ;;
     hang) if [ "$gpus" -lt 2 ]; then skip hang "needs 2 GPUs, found $gpus"; else
       pytest hang 180 tests/multi_gpu/test_hang.py; fi ;;
     compile-time) run compile-time 120 "$PYTHON" tests/benchmarks/compile_time.py \
@@ -144,8 +147,8 @@ step() {
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  virtual-hang torch example examples multi-gpu hang compile-time virtual-speed single-gpu launch benchmark
-  all-reduce collectives)
+  virtual-hang torch example examples multi-gpu litmus hang compile-time virtual-speed single-gpu
+  launch benchmark all-reduce collectives)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo

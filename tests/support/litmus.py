@@ -1,0 +1,94 @@
+"""Programs that count what a broken order would show, on CPU worlds and on GPUs alike.
+
+Each is a function of a communicator (one rank of it) that returns how many wrong values this rank
+saw; `rounds` are made inside of the kernel. `broken` names what is left out, which must be seen.
+"""
+
+from typing import Any
+
+import numpy as np
+import tilewire as tw
+
+
+def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
+    """An array where kernels of `comm` run."""
+    if not comm.target.is_cuda:
+        return np.zeros(shape, dtype)
+    import torch
+
+    return torch.zeros(shape, dtype=getattr(torch, dtype), device=comm.device)
+
+
+def total(comm: tw.Communicator, counts: Any) -> int:
+    """The sum of a kernel's counts, once it has ended."""
+    if comm.target.is_cuda:
+        comm.synchronize()
+    return int(counts.sum())
+
+
+@tw.kernel
+def messages(
+    x: tw.Window["W", "G", "K"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        for p in tw.ranks():
+            tw.store(x.at(p)[tw.rank(), i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        if BROKEN != "written":
+            tw.barrier()
+        for r in tw.ranks():
+            count += tw.sum(tw.load(x[r, i, :]) != 100 * n + r)
+        if BROKEN != "read":
+            tw.barrier()
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def message_passing_by_barriers(comm, rounds, grid=1, broken="", K=33):
+    """Everybody stores at everybody; a barrier; all is there. Another; the next round may store."""
+    x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
+    for _ in range(3):  # phases go on from launch to launch
+        messages[grid](x, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def buffers(
+    x: tw.Window["G", "K"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        tw.store(x[i, :], tw.full((K,), n, tw.i32))
+        if BROKEN != "written":
+            tw.barrier()
+        for p in tw.peers():
+            count += tw.sum(tw.load(x.at(p)[i, :]) != n)
+        if BROKEN != "read":
+            tw.barrier()
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def store_buffering_with_barriers(comm, rounds, grid=1, broken="", K=33):
+    """Everybody stores at home, and then reads all others: nobody may see what was there before."""
+    x, wrong = comm.window((grid, K), tw.i32), zeros(comm, grid)
+    for _ in range(3):
+        buffers[grid](x, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+# Name → the function, and what can be left out of it.
+LITMUS = {
+    "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
+    "store buffering with barriers": (store_buffering_with_barriers, ["written", "read"]),
+}
