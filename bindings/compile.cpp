@@ -18,6 +18,7 @@ void bind_artifact(py::module_& module) {
       .def_readonly("lane", &Resources::lane)
       .def_readonly("world_barrier", &Resources::world_barrier)
       .def_readonly("waits", &Resources::waits)
+      .def_readonly("grid_barrier", &Resources::grid_barrier)
       .def_readonly("two_sided", &Resources::two_sided);
   py::class_<Artifact, std::shared_ptr<Artifact>>(module, "Artifact",
                                                   "What the compiler hands the runtime.")

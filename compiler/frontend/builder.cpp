@@ -192,8 +192,19 @@ Value* Builder::is_lsa(Operand rank) {
 }
 
 void Builder::barrier(std::string_view team, std::string_view scope, std::string_view order) {
+  if (scope == "grid" && !instances_.empty()) {
+    fail(
+        "barrier: scope=\"grid\" waits for all instances, and only those of this tw.instances(…) "
+        "come here; put it before or behind the `with`");
+  }
   for (const Open& open : open_) {
-    if (!open.counter || scope != "instance") continue;
+    if (!open.counter) continue;
+    if (scope == "grid") {
+      fail(
+          "barrier: inside a loop with schedule=\"dynamic\", instances take different numbers of "
+          "turns, and a barrier of all of them is never reached by all; put it before or behind "
+          "the loop, or use schedule=\"static\"");
+    }
     fail(
         "barrier: inside a loop with schedule=\"dynamic\", instances of one program id take "
         "different numbers of turns on each rank and never meet; put the barrier before or behind "

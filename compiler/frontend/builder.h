@@ -263,7 +263,8 @@ class Builder {
   /// f32 in [0, 1), from the first word.
   Value* uniform(Operand seed, Operand counter, Operand stream = std::int64_t{0});
 
-  /// The instances with one linear program id on all ranks of the team meet.
+  /// The instances with one linear program id on all ranks of the team meet; with scope `grid`, all
+  /// instances of all its ranks.
   void barrier(std::string_view team = "world", std::string_view scope = "instance",
                std::string_view order = "acq_rel");
 

@@ -15,12 +15,14 @@ struct Resources {
   bool lane = false;           ///< synchronises with other instances: takes a lane
   bool world_barrier = false;  ///< a barrier slot per program instance, over all ranks
   bool waits = false;          ///< may wait for other CTAs or ranks: launched cooperatively
+  bool grid_barrier = false;   ///< all its instances meet: launches of a lane must not overlap
   bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange)
 
   Resources& operator|=(const Resources& other) {
     lane |= other.lane;
     world_barrier |= other.world_barrier;
     waits |= other.waits;
+    grid_barrier |= other.grid_barrier;
     two_sided |= other.two_sided;
     return *this;
   }

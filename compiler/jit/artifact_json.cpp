@@ -123,6 +123,7 @@ Json to_value(const Resources& resources) {
   return {{"lane", resources.lane},
           {"world_barrier", resources.world_barrier},
           {"waits", resources.waits},
+          {"grid_barrier", resources.grid_barrier},
           {"two_sided", resources.two_sided}};
 }
 
@@ -131,6 +132,7 @@ Resources resources_from(const Json& json) {
   resources.lane = json.at("lane").get<bool>();
   resources.world_barrier = json.at("world_barrier").get<bool>();
   resources.waits = json.at("waits").get<bool>();
+  resources.grid_barrier = json.at("grid_barrier").get<bool>();
   resources.two_sided = json.at("two_sided").get<bool>();
   return resources;
 }

@@ -21,15 +21,32 @@ std::vector<Type> infer_lsa_barrier(const OpCall& call) {
   return {};
 }
 
-/// The planner of synchronisation puts a `__syncthreads` before and behind it where needed.
-void emit_lsa_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
+std::vector<Type> infer_grid_barrier(const OpCall& call) {
+  require_one_of(call, "team", {"lsa", "local"});
+  return infer_lsa_barrier(call);
+}
+
+std::string_view order_of(const Statement& statement) {
   static const std::map<std::string_view, std::string_view> orders = {{"acq_rel", "kAcqRel"},
                                                                       {"acquire", "kAcquire"},
                                                                       {"release", "kRelease"},
                                                                       {"relaxed", "kRelaxed"}};
+  return orders.at(statement.text("order"));
+}
+
+/// The planner of synchronisation puts a `__syncthreads` before and behind it where needed.
+void emit_lsa_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("lsa_barrier.cuh");
-  emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});",
-                                orders.at(statement.text("order")), statement.integer("site")));
+  emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});", order_of(statement),
+                                statement.integer("site")));
+}
+
+void emit_grid_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.include("grid_barrier.cuh");
+  emitter.statement(
+      fmt::format("{}.sync<tw::Order::{}>({});",
+                  statement.text("team") == "local" ? "local_grid_barrier" : "grid_barrier",
+                  order_of(statement), statement.integer("site")));
 }
 
 Resources needs_barrier(const Statement&) {
@@ -43,10 +60,26 @@ void emit_cpu_lsa_barrier(const Statement& statement, CpuEmitter& emitter) {
   emitter.call_runtime("tilewire_lsa_barrier", {&site, 1});
 }
 
+Resources needs_grid_barrier(const Statement& statement) {
+  Resources resources;
+  resources.lane = resources.waits = resources.grid_barrier = true;
+  resources.two_sided = statement.text("team") != "local";
+  return resources;
+}
+
+void emit_cpu_grid_barrier(const Statement& statement, CpuEmitter& emitter) {
+  const CpuScalar site = emitter.scalars().integer(statement.integer("site"), DType::kU32);
+  emitter.call_runtime(statement.text("team") == "local" ? "tilewire_local_grid_barrier"
+                                                         : "tilewire_lsa_grid_barrier",
+                       {&site, 1});
+}
+
 OpInfo barrier_op() {
   OpInfo op;
   op.name = "barrier";
-  op.summary = "The instances with one linear program id on all ranks of the team meet.";
+  op.summary =
+      "The instances with one linear program id on all ranks of the team meet; with scope `grid`, "
+      "all instances of all its ranks.";
   op.attributes = {
       {"team", AttributeSpec::Kind::kText, true, "`world`, `lsa`, `rail` or `local`"},
       {"scope", AttributeSpec::Kind::kText, true, "`instance` or `grid`"},
@@ -54,7 +87,6 @@ OpInfo barrier_op() {
   op.effect = Effect::kSynchronises;
   op.stage = Stage::kFrontend;
   op.infer = infer_barrier;
-  op.resources = needs_barrier;
   return op;
 }
 
@@ -73,8 +105,24 @@ OpInfo lsa_barrier_op() {
   return op;
 }
 
+OpInfo grid_barrier_op() {
+  OpInfo op;
+  op.name = "grid_barrier";
+  op.summary = "A barrier between all instances of this rank, or of each rank of the LSA team.";
+  op.attributes = {{"team", AttributeSpec::Kind::kText, true, "`lsa` or `local`"},
+                   {"order", AttributeSpec::Kind::kText, true, "as for `barrier`"},
+                   {"site", AttributeSpec::Kind::kInteger, true, "its number in hang reports"}};
+  op.effect = Effect::kSynchronises;
+  op.stage = Stage::kLowered;
+  op.infer = infer_grid_barrier;
+  op.emit_cpu = emit_cpu_grid_barrier;
+  op.emit_cuda = emit_grid_barrier_cuda;
+  op.resources = needs_grid_barrier;
+  return op;
+}
+
 }  // namespace
 
-std::vector<OpInfo> barrier_ops() { return {barrier_op(), lsa_barrier_op()}; }
+std::vector<OpInfo> barrier_ops() { return {barrier_op(), lsa_barrier_op(), grid_barrier_op()}; }
 
 }  // namespace tilewire

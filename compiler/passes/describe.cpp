@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -94,12 +96,15 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
 /// In order of their numbers: program order.
 std::vector<WaitSite> wait_sites_of(const Program& program) {
   std::vector<WaitSite> sites;
-  const bool is_world = program.lsa_size == program.world_size;
+  const std::string_view team = program.lsa_size == program.world_size ? "world" : "lsa";
   for_each_statement(program.body, [&](const Statement& statement) {
-    if (!statement.is("lsa_barrier")) return;
+    const bool is_grid = statement.is("grid_barrier");
+    if (!statement.is("lsa_barrier") && !is_grid) return;
     const auto site = static_cast<std::size_t>(statement.integer("site"));
     if (site >= sites.size()) sites.resize(site + 1);
-    sites[site] = {statement.location, is_world ? "barrier(team=world)" : "barrier(team=lsa)"};
+    const bool is_local = is_grid && statement.text("team") == "local";
+    sites[site] = {statement.location, fmt::format("barrier(team={}{})", is_local ? "local" : team,
+                                                   is_grid ? ", scope=grid" : "")};
   });
   return sites;
 }

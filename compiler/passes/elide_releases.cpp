@@ -12,68 +12,97 @@ constexpr const char* without_release(std::string_view order) {
   return order == "acq_rel" ? "acquire" : "relaxed";
 }
 
-bool releases(const Statement& statement) {
-  return statement.is("lsa_barrier") &&
-         (statement.text("order") == "acq_rel" || statement.text("order") == "release");
+bool is_barrier(const Statement& statement) {
+  return statement.is("lsa_barrier") || statement.is("grid_barrier");
 }
+
+bool releases(const Statement& barrier) {
+  return barrier.text("order") == "acq_rel" || barrier.text("order") == "release";
+}
+
+bool acquires(const Statement& barrier) {
+  return barrier.text("order") == "acq_rel" || barrier.text("order") == "acquire";
+}
+
+/// What this instance may have done, or have heard of, that no release has covered yet.
+struct Pending {
+  bool to_peers = false;  ///< for instances of other ranks
+  bool to_grid = false;   ///< for the other instances of this rank
+
+  Pending operator|(Pending other) const {
+    return {to_peers || other.to_peers, to_grid || other.to_grid};
+  }
+};
 
 /// Follows each path through the program and asks at each barrier whether this instance may have
 /// done anything since its last release that a release would have to cover.
+///
+/// What a barrier of all instances of all ranks acquired, all have acquired. After one between a
+/// part of them, this instance must pass on to the rest what it heard there.
 class UnreleasedWork {
  public:
   explicit UnreleasedWork(const Program& program) {
     for (std::size_t i = 0; i < program.facts.local_only.size(); ++i) {
       if (program.facts.local_only[i]) local_only_.insert(program.parameters[i].value);
     }
-    flow(program.body, false);
+    flow(program.body, {});
   }
 
   bool is_before(const Statement& barrier) const { return is_before_.at(&barrier); }
 
  private:
   /// `pending` at the region's start → at its end.
-  bool flow(const Region& region, bool pending) {
+  Pending flow(const Region& region, Pending pending) {
     for (const auto& statement : region.statements) pending = step(*statement, pending);
     return pending;
   }
 
-  bool step(const Statement& statement, bool pending) {
+  Pending step(const Statement& statement, Pending pending) {
     switch (statement.kind) {
       case StatementKind::kOp:
         return step_op(statement, pending);
       case StatementKind::kFor:
         // What one iteration leaves pending, the next one finds: twice through is a fixed point.
-        for (int i = 0; i < 2; ++i) pending |= flow(statement.regions.at(0), pending);
+        for (int i = 0; i < 2; ++i) pending = pending | flow(statement.regions.at(0), pending);
         return pending;
       case StatementKind::kWhile: {
         // It ends behind its condition.
-        bool at_end = pending;
+        Pending at_end = pending;
         for (int i = 0; i < 2; ++i) {
           at_end = flow(statement.regions.at(0), pending);
-          pending |= flow(statement.regions.at(1), at_end);
+          pending = pending | flow(statement.regions.at(1), at_end);
         }
-        return at_end || flow(statement.regions.at(0), pending);
+        return at_end | flow(statement.regions.at(0), pending);
       }
       case StatementKind::kIf: {
-        const bool after_then = flow(statement.regions.at(0), pending);
-        return flow(statement.regions.at(1), pending) || after_then;
+        const Pending after_then = flow(statement.regions.at(0), pending);
+        return flow(statement.regions.at(1), pending) | after_then;
       }
       case StatementKind::kYield:
       case StatementKind::kReturn:
         return pending;
     }
-    return true;
+    return {true, true};
   }
 
-  bool step_op(const Statement& op, bool pending) {
-    if (releases(op)) {
-      is_before_[&op] |= pending;
-      return false;
-    }
+  Pending step_op(const Statement& op, Pending pending) {
+    if (is_barrier(op)) return step_barrier(op, pending);
     const Effect effect = op.op->effect;
     const bool only_looks = effect == Effect::kPure || effect == Effect::kReads ||
                             effect == Effect::kReports || effect == Effect::kHidden;
-    return pending || !(only_looks || is_local_store(op));
+    if (only_looks) return pending;
+    return {pending.to_peers || !is_local_store(op), true};
+  }
+
+  Pending step_barrier(const Statement& op, Pending pending) {
+    const bool is_grid = op.is("grid_barrier");
+    const bool is_local = is_grid && op.text("team") == "local";
+    if (releases(op)) {
+      is_before_[&op] |= (pending.to_peers && !is_local) || (pending.to_grid && is_grid);
+      pending = {pending.to_peers && is_local, pending.to_grid && !is_grid};
+    }
+    if (acquires(op)) pending = pending | Pending{is_local, !is_grid};
+    return pending;
   }
 
   /// A plain store that no peer can see. Anything else that isn't a read may also have acquired
@@ -91,7 +120,7 @@ class UnreleasedWork {
 
 void weaken(Region& region, const UnreleasedWork& unreleased) {
   for (auto& statement : region.statements) {
-    if (releases(*statement) && !unreleased.is_before(*statement)) {
+    if (is_barrier(*statement) && releases(*statement) && !unreleased.is_before(*statement)) {
       statement->attributes["order"] = std::string(without_release(statement->text("order")));
     }
     for (Region& inner : statement->regions) weaken(inner, unreleased);

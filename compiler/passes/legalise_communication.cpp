@@ -49,6 +49,22 @@ void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& ins
       "lsa_barrier", {}, {{"order", barrier.text("order")}, {"site", site}}, barrier.location));
 }
 
+void emit_grid_barrier(std::string_view team, const Statement& barrier, std::int64_t site,
+                       Inserter& insert) {
+  insert.append(insert.program().new_op(
+      "grid_barrier", {},
+      {{"team", std::string(team)}, {"order", barrier.text("order")}, {"site", site}},
+      barrier.location));
+}
+
+void emit_local_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
+  emit_grid_barrier("local", barrier, site, insert);
+}
+
+void emit_lsa_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
+  emit_grid_barrier("lsa", barrier, site, insert);
+}
+
 constexpr std::array kBarrierTransports = {
     // One instance that meets itself: nothing to wait for, its own accesses are in order.
     BarrierTransport{[](const BarrierRequest& request) {
@@ -59,6 +75,10 @@ constexpr std::array kBarrierTransports = {
                        return request.is_instance() && request.is_within_lsa();
                      },
                      emit_lsa_barrier},
+    BarrierTransport{[](const BarrierRequest& request) { return request.num_ranks() == 1; },
+                     emit_local_grid_barrier},
+    BarrierTransport{[](const BarrierRequest& request) { return request.is_within_lsa(); },
+                     emit_lsa_grid_barrier},
 };
 
 class Legaliser {
@@ -106,13 +126,6 @@ class Legaliser {
   }
 
   static std::string refusal(const BarrierRequest& request) {
-    if (!request.is_instance()) {
-      return fmt::format(
-          "barrier: scope=\"{}\" can't be carried on `{}`; supported is scope=\"instance\", which "
-          "orders the instances with one program id on all ranks. A launch ends when all instances "
-          "have: split the kernel where all of them must meet",
-          request.scope, request.target.to_string());
-    }
     return fmt::format(
         "barrier: team=\"{}\" has ranks that loads and stores don't reach on `{}` (teams of {} in "
         "a world of {}), and no transport over the network carries a barrier; supported are ranks "

@@ -41,7 +41,84 @@ class AllArrived final : public WaitCondition {
   std::int64_t slot_;
 };
 
+/// All instances of the ranks have arrived at this rank's words. Phases wrap around.
+class AllInstancesArrived final : public WaitCondition {
+ public:
+  AllInstancesArrived(Scheduler& scheduler, const FiberTask& task, bool is_local,
+                      std::uint32_t target)
+      : scheduler_(scheduler), task_(task), is_local_(is_local), target_(target) {}
+
+  bool is_met() const override {
+    const int num_words = is_local_ ? 1 : scheduler_.lane().lsa_size();
+    for (int i = 0; i < num_words; ++i) {
+      if (!is_whole(i)) return false;
+    }
+    return true;
+  }
+
+  std::vector<AwaitedInstance> awaited() const override {
+    std::vector<AwaitedInstance> missing;
+    const int own = static_cast<int>(task_.rank);
+    if (is_local_) add_missing(own, missing);
+    const int begin = scheduler_.lane().team_begin(CpuTeam::kLsa, own);
+    for (int i = 0; !is_local_ && i < scheduler_.lane().lsa_size(); ++i) {
+      if (!is_whole(i)) add_missing(begin + i, missing);
+    }
+    return missing;
+  }
+
+ private:
+  bool is_whole(int member) const {
+    CpuLane& lane = scheduler_.lane();
+    const std::uint32_t word =
+        lane.grid_word(static_cast<int>(task_.rank), is_local_ ? lane.lsa_size() : member);
+    return static_cast<std::int32_t>(word - target_) >= 0;
+  }
+
+  /// The instances of a rank that arrived less often than this one did.
+  void add_missing(int rank, std::vector<AwaitedInstance>& missing) const {
+    const std::size_t kind = is_local_ ? 1 : 0;
+    const std::int64_t count = scheduler_.ranks()[static_cast<std::size_t>(rank)].num_instances();
+    if (count == 0) missing.push_back({rank, task_.linear_program_id()});
+    for (std::int64_t i = 0; i < count; ++i) {
+      const FiberTask* other = scheduler_.task({rank, i});
+      if (other == nullptr || other->grid_arrivals[kind] < task_.grid_arrivals[kind]) {
+        missing.push_back({rank, i});
+      }
+    }
+  }
+
+  Scheduler& scheduler_;
+  const FiberTask& task_;
+  bool is_local_;
+  std::uint32_t target_;
+};
+
 }  // namespace
+
+void cpu_grid_barrier(CpuInstance& instance, bool is_local, std::uint32_t site) {
+  Scheduler& scheduler = Scheduler::of(instance);
+  CpuLane& lane = scheduler.lane();
+  auto& task = static_cast<FiberTask&>(instance);
+  const int rank = static_cast<int>(instance.rank);
+  const int begin = lane.team_begin(CpuTeam::kLsa, rank);
+  const int own = is_local ? lane.lsa_size() : rank - begin;
+  const auto num_instances = static_cast<std::uint32_t>(
+      instance.num_programs[0] * instance.num_programs[1] * instance.num_programs[2]);
+  const std::uint32_t arrival =
+      instance.linear_program_id() == 0 ? device::kGridPhase - (num_instances - 1) : 1;
+
+  const std::uint32_t target = device::next_grid_phase(lane.grid_word(rank, own));
+  ++task.grid_arrivals[is_local ? 1 : 0];
+  const auto arrive_at = [&](int member_rank) {
+    lane.grid_word(member_rank, own) += arrival;
+    scheduler.notify(&lane.grid_word(member_rank, is_local ? own : 0));
+  };
+  if (is_local) arrive_at(rank);
+  for (int i = 0; !is_local && i < lane.lsa_size(); ++i) arrive_at(begin + i);
+  const AllInstancesArrived condition(scheduler, task, is_local, target);
+  scheduler.wait(instance, condition, &lane.grid_word(rank, is_local ? own : 0), site);
+}
 
 void cpu_barrier(CpuInstance& instance, CpuTeam team, std::uint32_t site) {
   Scheduler& scheduler = Scheduler::of(instance);

@@ -22,37 +22,23 @@ const WaitSite& site_of(const Scheduler& scheduler, const FiberTask& task) {
   return scheduler.ranks()[rank].kernel->artifact().wait_sites.at(task.site);
 }
 
-/// Whether `awaited` is the waiter's namesake, which needs no number in the report.
-std::string describe(const Scheduler& scheduler, const AwaitedInstance& awaited, bool is_namesake) {
-  const std::string who =
-      is_namesake ? fmt::format("rank {}", awaited.rank)
-                  : fmt::format("rank {}, program {}", awaited.rank, awaited.program_id);
+/// What an awaited instance does.
+std::string story_of(const Scheduler& scheduler, const AwaitedInstance& awaited) {
   switch (scheduler.progress(awaited)) {
     case Scheduler::Progress::kNotLaunched:
-      return who + ", which never launched";
+      return "which never launched";
     case Scheduler::Progress::kOutsideGrid:
-      return fmt::format("{}, whose grid has only {} instances", who,
+      return fmt::format("whose grid has only {} instances",
                          scheduler.ranks()[static_cast<std::size_t>(awaited.rank)].num_instances());
     case Scheduler::Progress::kNotStarted:
-      return fmt::format("{}, which isn't started: a rank runs {} instances at once at most", who,
+      return fmt::format("which isn't started: a rank runs {} instances at once at most",
                          scheduler.resident_limit());
     case Scheduler::Progress::kFinished:
-      return who + ", which has finished";
+      return "which has finished";
     case Scheduler::Progress::kRuns:
-      return fmt::format("{}, which {}", who,
-                         describe(site_of(scheduler, *scheduler.task(awaited))));
+      return "which " + describe(site_of(scheduler, *scheduler.task(awaited)));
   }
   throw InternalError("unknown progress of a program instance");
-}
-
-std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
-  std::vector<std::string> reasons;
-  for (const AwaitedInstance& awaited : waiter.condition->awaited()) {
-    reasons.push_back(
-        describe(scheduler, awaited, awaited.program_id == waiter.linear_program_id()));
-  }
-  return fmt::format("{} for {}", describe(site_of(scheduler, waiter)),
-                     fmt::join(reasons, "; for "));
 }
 
 /// `program 3`, `programs 0-2, 5`. Ascending ids.
@@ -67,6 +53,28 @@ std::string describe(const std::vector<std::int64_t>& program_ids) {
   }
   return fmt::format("{} {}", program_ids.size() == 1 ? "program" : "programs",
                      fmt::join(ranges, ", "));
+}
+
+/// Awaited instances of one rank with the same story share it. A waiter's only namesake needs no
+/// number.
+std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
+  std::vector<std::tuple<int, std::string, std::vector<std::int64_t>>> groups;
+  for (const AwaitedInstance& awaited : waiter.condition->awaited()) {
+    const std::string story = story_of(scheduler, awaited);
+    if (groups.empty() || std::get<0>(groups.back()) != awaited.rank ||
+        std::get<1>(groups.back()) != story) {
+      groups.push_back({awaited.rank, story, {}});
+    }
+    std::get<2>(groups.back()).push_back(awaited.program_id);
+  }
+  std::vector<std::string> reasons;
+  for (const auto& [rank, story, ids] : groups) {
+    const bool is_namesake = ids.size() == 1 && ids[0] == waiter.linear_program_id();
+    reasons.push_back(fmt::format("rank {}{}, {}{}", rank, is_namesake ? "" : ", " + describe(ids),
+                                  ids.size() == 1 ? "" : "each of ", story));
+  }
+  return fmt::format("{} for {}", describe(site_of(scheduler, waiter)),
+                     fmt::join(reasons, "; for "));
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 
 namespace tilewire {
 
-CpuLane::CpuLane(int world_size, int lsa_size) : world_size_(world_size), lsa_size_(lsa_size) {}
+CpuLane::CpuLane(int world_size, int lsa_size)
+    : world_size_(world_size),
+      lsa_size_(lsa_size),
+      grid_words_(static_cast<std::size_t>(world_size * (lsa_size + 1))) {}
 
 void CpuLane::cover(std::int64_t num_slots) {
   const std::size_t num_phases =

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "templates/tilewire/abi.cuh"
+
 namespace tilewire {
 
 /// The teams that meet at a barrier on the CPU.
@@ -11,7 +13,8 @@ enum class CpuTeam : std::uint8_t { kLsa, kWorld };
 
 /// The synchronisation state that the launches of a virtual world share, laid out as a GPU's lane
 /// is: per barrier slot and rank an inbox with a word per source rank of the team, and the phase
-/// that only the instance using the slot writes. Words count up and wrap around.
+/// that only the instance using the slot writes. Words count up and wrap around. Each rank also has
+/// the words of grid barriers (`templates/tilewire/grid_barrier.cuh`).
 class CpuLane {
  public:
   CpuLane(int world_size, int lsa_size);
@@ -29,6 +32,11 @@ class CpuLane {
   std::uint32_t* inbox(CpuTeam team, int rank, std::int64_t slot) {
     return state(team).inbox.data() + index(rank, slot) * static_cast<std::size_t>(team_size(team));
   }
+  /// Of grid barriers: at `rank`, the word of a member of its LSA team; `lsa_size`: its own alone.
+  std::uint32_t& grid_word(int rank, int member) {
+    return grid_words_[static_cast<std::size_t>(rank * (lsa_size_ + 1) + member)];
+  }
+  int lsa_size() const { return lsa_size_; }
   std::uint32_t& phase(CpuTeam team, int rank, std::int64_t slot) {
     return state(team).phase[index(rank, slot)];
   }
@@ -47,6 +55,7 @@ class CpuLane {
   int lsa_size_;
   State lsa_;
   State world_;
+  std::vector<std::uint32_t> grid_words_;  ///< [rank][member of its team, then the rank alone]
 };
 
 }  // namespace tilewire

@@ -63,6 +63,8 @@ struct FiberTask : CpuInstance {
   AlignedBuffer memory;                      ///< behind `arena`
   const WaitCondition* condition = nullptr;  ///< while it waits
   std::uint32_t site = 0;                    ///< index into Artifact::wait_sites, while it waits
+  /// How often it arrived at grid barriers: of its LSA team, of its rank alone.
+  std::array<std::uint32_t, 2> grid_arrivals = {};
 };
 
 /// Runs the program instances of all ranks' launches as fibers, on the thread that calls. A rank

@@ -26,6 +26,14 @@ void world_barrier(CpuInstance* instance, std::uint32_t site) {
 
 void interrupt(CpuInstance* instance) { Scheduler::of(*instance).interrupt(*instance); }
 
+void lsa_grid_barrier(CpuInstance* instance, std::uint32_t site) {
+  cpu_grid_barrier(*instance, false, site);
+}
+
+void local_grid_barrier(CpuInstance* instance, std::uint32_t site) {
+  cpu_grid_barrier(*instance, true, site);
+}
+
 void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t team_size, const char* file,
                   std::int64_t line) {
   throw UserError(fmt::format("there is no rank {} among {}", rank, team_size),
@@ -42,6 +50,8 @@ std::vector<CpuSymbol> steps_and_mathematics() {
       symbol("tilewire_lsa_barrier", lsa_barrier),
       symbol("tilewire_world_barrier", world_barrier),
       symbol("tilewire_interrupt", interrupt),
+      symbol("tilewire_lsa_grid_barrier", lsa_grid_barrier),
+      symbol("tilewire_local_grid_barrier", local_grid_barrier),
       symbol("tilewire_no_such_rank", no_such_rank),
       symbol("tilewire_check_in", cpu_check_in),
       symbol("expf", ::expf),

@@ -25,7 +25,9 @@ LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
   shape.num_slots = static_cast<std::uint32_t>(num_sms * max_ctas_per_sm);
   const std::uint64_t inboxes = std::uint64_t{4} * shape.num_slots * lsa_size;
   shape.phase_offset = (inboxes + kAlignment - 1) / kAlignment * kAlignment;
-  shape.num_bytes = shape.phase_offset + std::uint64_t{4} * shape.num_slots;
+  const std::uint64_t phases_end = shape.phase_offset + std::uint64_t{4} * shape.num_slots;
+  shape.grid_offset = (phases_end + kAlignment - 1) / kAlignment * kAlignment;
+  shape.num_bytes = shape.grid_offset + std::uint64_t{device::kGridWordBytes} * (lsa_size + 1);
   return shape;
 }
 
@@ -40,6 +42,7 @@ Lane::Lane(const Device& device, Setup setup)
                 .local = setup_.window.local,
                 .barrier_offset = setup_.shape.barrier_offset,
                 .phase_offset = setup_.shape.phase_offset,
+                .grid_offset = setup_.shape.grid_offset,
                 .num_slots = setup_.shape.num_slots,
                 .site_base = 0,
                 .hang = reinterpret_cast<device::HangPage*>(page_memory_.device()),

@@ -17,6 +17,7 @@ struct LaneShape {
   std::uint32_t num_slots = 0;  ///< barrier slots: the GPU's largest co-resident grid
   std::uint64_t barrier_offset = 0;
   std::uint64_t phase_offset = 0;
+  std::uint64_t grid_offset = 0;
   std::uint64_t num_bytes = 0;
 
   /// For kernels of any size on a GPU with `num_sms` that holds `max_ctas_per_sm` each.

@@ -35,18 +35,29 @@ struct HangPage {
 
 /// The synchronisation state that launches share, passed by value. Addresses of peers come from
 /// NCCL's window. Barrier slot layout inside the window, uint32 words:
-/// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses.
+/// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses. Behind
+/// them, kGridWordBytes apart, the words of grid barriers (grid_barrier.cuh): one for each rank of
+/// the LSA team, then one that only this rank uses.
 struct Lane {
   void* window;             // ncclWindow_t
   void* local;              // address of the window's start in this rank's own memory
   uint64_t barrier_offset;  // bytes from the window's start to inbox[0][0]
   uint64_t phase_offset;    // bytes from the window's start to phase[0]
+  uint64_t grid_offset;     // bytes from the window's start to the first word of grid barriers
   uint32_t num_slots;       // program instances that barriers can serve
   uint32_t site_base;       // of the launched kernel; a report's site is site_base + its own index
   HangPage* hang;           // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
 };
+
+inline constexpr uint32_t kGridWordBytes = 128;
+/// What a word of a grid barrier grows by in a phase; more than any grid has instances.
+inline constexpr uint32_t kGridPhase = 1u << 16;
+/// The word's value when the phase that is under way is over.
+constexpr uint32_t next_grid_phase(uint32_t word) {
+  return word / kGridPhase * kGridPhase + kGridPhase;
+}
 
 /// A symmetric window as a kernel sees it.
 struct WindowHandle {
@@ -57,7 +68,7 @@ struct WindowHandle {
 
 static_assert(sizeof(HangReport) == 32);
 static_assert(sizeof(HangPage) == 16 + 64 * sizeof(HangReport));
-static_assert(sizeof(Lane) == 64);
+static_assert(sizeof(Lane) == 72);
 static_assert(sizeof(WindowHandle) == 24);
 
 }  // namespace tilewire::device

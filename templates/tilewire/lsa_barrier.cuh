@@ -12,22 +12,9 @@
 #include "tilewire/hang.cuh"
 #include "tilewire/layout.cuh"
 #include "tilewire/order.cuh"
+#include "tilewire/phases.cuh"
 
 namespace tilewire::device {
-
-TILEWIRE_DEVICE void store_phase(uint32_t* word, uint32_t phase) {
-  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(phase) : "memory");
-}
-
-TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word, bool acquire) {
-  uint32_t phase;
-  if (acquire) {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
-  } else {
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
-  }
-  return phase;
-}
 
 /// Polls until the word has reached the phase, with deadline and report. One function for all
 /// barriers of a kernel: they would otherwise be most of its code.
@@ -73,9 +60,9 @@ class LsaBarrier {
     // With the store, a release. It stands before the phase is needed, which may be on its way.
     if constexpr (kReleases) fence_system();
     phase_ += 1;
-    store_phase(to_, phase_);
+    store_phase<kReleases>(to_, phase_);
     for (int i = threadIdx.x + kThreads; i < kRanks - 1; i += kThreads) {
-      store_phase(inbox(peer(i)) + comm_.lsaRank, phase_);
+      store_phase<kReleases>(inbox(peer(i)) + comm_.lsaRank, phase_);
     }
     if (threadIdx.x == 0)
       *phase_word() = phase_;  // for the next launch, while peers are on the way

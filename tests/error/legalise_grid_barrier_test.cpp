@@ -6,17 +6,18 @@
 
 namespace tilewire {
 
-TEST_CASE("error: a barrier over all instances") {
-  Program program = parse_program(R"(program @p from "f.py" world 2 lsa 2 {
+TEST_CASE("error: a barrier over all instances, where the network lies between ranks") {
+  Program program = parse_program(R"(program @p from "f.py" world 4 lsa 2 {
 } body {
   barrier() {order = "acq_rel", scope = "grid", team = "world"} @ 7:5
 })");
   CHECK(
       message_of<UserError>(
-          [&] { legalise_communication(std::move(program), Target::parse("cpu:world=2")); }) ==
-      "f.py:7: barrier: scope=\"grid\" can't be carried on `cpu:world=2,lsa=2,multimem=0,gin=0`; "
-      "supported is scope=\"instance\", which orders the instances with one program id on all "
-      "ranks. A launch ends when all instances have: split the kernel where all of them must meet");
+          [&] { legalise_communication(std::move(program), Target::parse("cpu:world=2x2")); }) ==
+      "f.py:7: barrier: team=\"world\" has ranks that loads and stores don't reach on "
+      "`cpu:world=4,lsa=2,multimem=0,gin=0` (teams of 2 in a world of 4), and no transport over "
+      "the network carries a barrier; supported are ranks that reach each other: team=\"lsa\", or "
+      "all ranks in one LSA team (`world=4` alone)");
 }
 
 }  // namespace tilewire

@@ -47,7 +47,30 @@ std::string branch(const std::string& then_body) {
   return "if %c {\n" + then_body + "yield\n} else {\nyield\n}\n";
 }
 
+std::string grid_barrier(int site, const std::string& team, const std::string& order = "acq_rel") {
+  return "grid_barrier() {order = \"" + order + "\", site = " + std::to_string(site) +
+         ", team = \"" + team + "\"}\n";
+}
+
 }  // namespace
+
+TEST_CASE("a barrier of all instances releases what any of them could see") {
+  CHECK(orders(grid_barrier(0, "local") + grid_barrier(1, "lsa")) == "acquire acq_rel ");
+  CHECK(orders(store("y") + grid_barrier(0, "local")) == "acq_rel ");
+  CHECK(orders(store("y") + grid_barrier(0, "lsa")) == "acq_rel ");
+  CHECK(orders(store("w") + grid_barrier(0, "lsa") + barrier(1)) == "acq_rel acquire ");
+  CHECK(orders(store("w") + grid_barrier(0, "lsa") + grid_barrier(1, "local")) ==
+        "acq_rel acquire ");
+  CHECK(orders(load("w") + grid_barrier(0, "lsa")) == "acquire ");
+}
+
+TEST_CASE("what was acquired from some is passed on to others") {
+  CHECK(orders(grid_barrier(0, "local") + barrier(1)) == "acquire acq_rel ");
+  CHECK(orders(grid_barrier(0, "local", "relaxed") + barrier(1)) == "relaxed acquire ");
+  CHECK(orders(barrier(0) + grid_barrier(1, "local")) == "acquire acq_rel ");
+  CHECK(orders(barrier(0, "relaxed") + grid_barrier(1, "local")) == "relaxed acquire ");
+  CHECK(orders(grid_barrier(0, "local") + grid_barrier(1, "local")) == "acquire acquire ");
+}
 
 TEST_CASE("a barrier releases only what a peer could see") {
   CHECK(orders(barrier(0)) == "acquire ");

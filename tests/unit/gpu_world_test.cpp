@@ -17,7 +17,10 @@ TEST_CASE("a lane's parts don't overlap and serve the largest co-resident grid")
     CHECK(shape.num_slots == 132 * 32);
     CHECK(shape.barrier_offset + 4ull * shape.num_slots * lsa_size <= shape.phase_offset);
     CHECK(shape.phase_offset % 128 == 0);
-    CHECK(shape.phase_offset + 4ull * shape.num_slots == shape.num_bytes);
+    CHECK(shape.phase_offset + 4ull * shape.num_slots <= shape.grid_offset);
+    CHECK(shape.grid_offset % 128 == 0);
+    CHECK(shape.grid_offset + 128ull * (lsa_size + 1) == shape.num_bytes);
+    CHECK(shape.num_slots < device::kGridPhase);
   }
 }
 

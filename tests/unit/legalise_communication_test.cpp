@@ -41,10 +41,24 @@ TEST_CASE("barriers between ranks that reach each other are LSA barriers") {
 TEST_CASE("barriers that no transport carries are refused") {
   CHECK_THROWS_AS(legalised(barrier("world"), "cpu:world=2x2"), UserError);
   CHECK_THROWS_AS(legalised(barrier("rail"), "cpu:world=2x2"), UserError);
-  for (const char* target : {"cpu:world=1", "cpu:world=2", "cpu:world=2x2"}) {
-    CHECK_THROWS_AS(legalised(barrier("world", "grid"), target), UserError);
-    CHECK_THROWS_AS(legalised(barrier("local", "grid"), target), UserError);
+  CHECK_THROWS_AS(legalised(barrier("world", "grid"), "cpu:world=2x2"), UserError);
+  CHECK_THROWS_AS(legalised(barrier("rail", "grid"), "cpu:world=2x2"), UserError);
+}
+
+TEST_CASE("barriers of all instances are of this rank or of those that it reaches") {
+  const auto carried = [](const std::string& team, const std::string& target) {
+    return legalised(barrier(team, "grid"), target);
+  };
+  const std::string local = "\ngrid_barrier() {order = \"release\", site = 0, team = \"local\"}\n";
+  const std::string lsa = "\ngrid_barrier() {order = \"release\", site = 0, team = \"lsa\"}\n";
+  for (const char* team : {"world", "lsa", "rail", "local"}) {
+    CHECK(carried(team, "cpu:world=1") == local);
   }
+  CHECK(carried("world", "cpu:world=2") == lsa);
+  CHECK(carried("lsa", "cpu:world=2x2") == lsa);
+  CHECK(carried("rail", "cpu:world=2") == local);
+  CHECK(carried("local", "cpu:world=2x2") == local);
+  CHECK(carried("lsa", "cpu:world=4x1") == local);
 }
 
 TEST_CASE("places that wait are numbered in program order") {

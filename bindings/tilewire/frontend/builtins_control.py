@@ -113,7 +113,10 @@ def is_lsa(call: Call, r: Any) -> Any:
 def barrier(
     call: Call, *, team: Any = "world", scope: Any = "instance", order: Any = "acq_rel"
 ) -> None:
-    """The instances with the same program id on every rank of the team meet."""
+    """The instances with the same program id on every rank of the team meet: `"world"`, `"lsa"`,
+    `"rail"`, or `"local"`, this rank alone. With `scope="grid"` all instances of all its ranks do.
+    What each wrote before is then seen by the others; `order="acquire"`, `"release"` or
+    `"relaxed"` promises less."""
     for value in (team, scope, order):
         if not isinstance(value, str):
             call.fail(f"team, scope and order are names, found {describe(value)}")

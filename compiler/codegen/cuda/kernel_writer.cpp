@@ -26,7 +26,7 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kIf) return "if";
   if (statement.kind == StatementKind::kReturn) return "return";
   if (statement.kind == StatementKind::kYield || statement.is("constant")) return "";
-  if (statement.is("lsa_barrier")) {
+  if (statement.is("lsa_barrier") || statement.is("grid_barrier")) {
     const auto site = static_cast<std::size_t>(statement.integer("site"));
     return site < description.wait_sites.size() ? description.wait_sites[site].what : "barrier";
   }
@@ -100,6 +100,8 @@ std::string KernelWriter::write() {
   if (program_.num_threads <= 0) throw InternalError("the program has no layout yet");
   for_each_statement(program_.body, [this](const Statement& statement) {
     has_barrier_ |= statement.is("lsa_barrier");
+    if (!statement.is("grid_barrier")) return;
+    (statement.text("team") == "local" ? has_local_grid_barrier_ : has_grid_barrier_) = true;
   });
   name_sizes();
   name_arguments();
@@ -232,12 +234,25 @@ void KernelWriter::write_preamble() {
     writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
                             description_.launch.num_counters));
   }
-  if (!has_barrier_) return;
-  emitter_.include("lsa_barrier.cuh");
+  write_barriers();
+}
+
+void KernelWriter::write_barriers() {
+  if (!has_barrier_ && !has_local_grid_barrier_ && !has_grid_barrier_) return;
+  Writer& writer = emitter_.writer_;
+  const int num_ranks = description_.target.lsa_size;
   writer.line(
       "const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);");
-  writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);",
-                          description_.target.lsa_size));
+  if (has_barrier_) {
+    emitter_.include("lsa_barrier.cuh");
+    writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);", num_ranks));
+  }
+  if (has_local_grid_barrier_) {
+    writer.line("tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);");
+  }
+  if (has_grid_barrier_) {
+    writer.line(fmt::format("tw::LsaGridBarrier<{}> grid_barrier(comm, lane, slot);", num_ranks));
+  }
 }
 
 /// NCCL's window handles, and the addresses at ranks that are constants. They are read from NCCL's
@@ -321,6 +336,7 @@ void KernelWriter::write_description(Writer& writer) {
   std::vector<std::string> needs;
   if (description_.resources.lane) needs.emplace_back("a lane");
   if (description_.resources.world_barrier) needs.emplace_back("a barrier slot per instance");
+  if (description_.resources.grid_barrier) needs.emplace_back("words of a grid's barrier");
   if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
   if (description_.launch.num_counters > 0) needs.emplace_back("counters of the launch");
   if (!needs.empty()) rows.emplace_back("needs", fmt::format("{}", fmt::join(needs, ", ")));

@@ -24,7 +24,8 @@ class KernelWriter {
   void name_sizes();
   void name_arguments();
   void write_signature();
-  void write_preamble();  ///< shared memory, addresses at peers, the barrier
+  void write_preamble();  ///< shared memory, addresses at peers, barriers
+  void write_barriers();
   void write_peer_addresses();
 
   void write_region(const Region& region);
@@ -57,6 +58,8 @@ class KernelWriter {
   std::vector<std::string> arguments_;
   std::map<const Value*, CarriedVariable> shared_;  ///< results of branches → what they assign
   bool has_barrier_ = false;
+  bool has_local_grid_barrier_ = false;
+  bool has_grid_barrier_ = false;
   bool has_comm_ = false;
 };
 

@@ -7,6 +7,7 @@ LOWERED_FROM = {
     "tile_store": "store",
     "tile_atomic": "atomic",
     "lsa_barrier": "barrier",
+    "grid_barrier": "barrier",
     "relayout": "broadcast",
     "tile_prefetch": "prefetch",
     "pointer_cast": "field",

@@ -1,0 +1,68 @@
+// Words that count phases of barriers, and the instructions that write and read them.
+//
+// Each instruction says in a PTX comment what it is for; tests/python/test_ptx_rules.py reads them.
+// `arrive released`: a fence of the same scope or a wider one stands before it on every way.
+#pragma once
+
+#include "tilewire/abi.cuh"
+#include "tilewire/base.cuh"
+
+namespace tilewire::device {
+
+TILEWIRE_DEVICE void fence_gpu() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word, bool acquire) {
+  uint32_t phase;
+  if (acquire) {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  } else {
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  }
+  return phase;
+}
+TILEWIRE_DEVICE uint32_t load_phase_gpu(uint32_t* word, bool acquire) {
+  uint32_t phase;
+  if (acquire) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  } else {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  }
+  return phase;
+}
+
+/// Tells a peer a phase.
+template <bool kReleased>
+TILEWIRE_DEVICE void store_phase(uint32_t* word, uint32_t phase) {
+  if constexpr (kReleased) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1; // arrive released" ::"l"(word), "r"(phase)
+                 : "memory");
+  } else {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1; // arrive" ::"l"(word), "r"(phase)
+                 : "memory");
+  }
+}
+/// Adds an arrival.
+template <bool kReleased>
+TILEWIRE_DEVICE void arrive_system(uint32_t* word, uint32_t count) {
+  if constexpr (kReleased) {
+    asm volatile("red.relaxed.sys.global.add.u32 [%0], %1; // arrive released" ::"l"(word),
+                 "r"(count)
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.sys.global.add.u32 [%0], %1; // arrive" ::"l"(word), "r"(count)
+                 : "memory");
+  }
+}
+template <bool kReleased>
+TILEWIRE_DEVICE void arrive_gpu(uint32_t* word, uint32_t count) {
+  if constexpr (kReleased) {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1; // arrive released" ::"l"(word),
+                 "r"(count)
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1; // arrive" ::"l"(word), "r"(count)
+                 : "memory");
+  }
+}
+
+}  // namespace tilewire::device

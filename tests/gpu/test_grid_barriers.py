@@ -1,0 +1,80 @@
+"""Barriers of all program instances, of virtual ranks on one GPU: thousands of them, in graphs."""
+
+from __future__ import annotations
+
+# ruff: noqa: E402
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import tilewire as tw
+
+ROUNDS = 50
+
+
+@tw.kernel
+def rotate(w: tw.Window["G"], wrong: tw.Tensor["G"], *, R: tw.const):
+    """Each round, each instance writes its element of the next rank's copy, and reads one that
+    another instance of another rank wrote; counts what is not what it should be."""
+    i = tw.program_id(0)
+    n = tw.num_programs(0)
+    writer = (tw.rank() + tw.world_size() - 1) % tw.world_size()
+    for turn in range(R):
+        tw.store(w.at((tw.rank() + 1) % tw.world_size())[i], 10000 * turn + 1000 * tw.rank() + i)
+        tw.barrier(scope="grid")
+        other = (i + 1 + turn) % n
+        if tw.load(w[other]) != 10000 * turn + 1000 * writer + other:
+            tw.store(wrong[i], tw.load(wrong[i]) + 1)
+        tw.barrier(scope="grid")
+
+
+@tw.kernel
+def reverse_often(x: tw.Tensor["N"], y: tw.Tensor["N"], *, R: tw.const):
+    for _ in range(R):
+        for i in tw.persistent(N):
+            tw.store(y[i], tw.load(x[N - 1 - i]) + 1)
+        tw.barrier(team="local", scope="grid")
+        for i in tw.persistent(N):
+            tw.store(x[i], tw.load(y[N - 1 - i]))
+        tw.barrier(team="local", scope="grid")
+
+
+def test_all_instances_of_all_ranks_meet(virtual):
+    largest = 128 // virtual.size
+    w = virtual.window((largest,), tw.i32)
+    wrong = [torch.zeros(largest, device="cuda", dtype=torch.int32) for _ in range(virtual.size)]
+    for grid in (1, largest, 7, largest - 1, 2) * 5:
+        rotate[grid](w, wrong, R=ROUNDS)
+    virtual.synchronize()
+    assert not any(each.any() for each in wrong)
+
+
+def test_all_instances_of_one_rank_meet(virtual):
+    size = 1000
+    start = torch.arange(size, device="cuda", dtype=torch.int32)
+    xs = [start + rank for rank in range(virtual.size)]
+    ys = [torch.zeros_like(start) for _ in xs]
+    grids = (1, 128 // virtual.size, 3, 8) * 5
+    for grid in grids:
+        reverse_often[grid](xs, ys, R=ROUNDS)
+    virtual.synchronize()
+    for rank, each in enumerate(xs):
+        assert torch.equal(each, start + rank + len(grids) * ROUNDS)
+
+
+def test_graphs_replay(virtual):
+    largest = 64 // virtual.size
+    w = virtual.window((largest,), tw.i32)
+    wrong = [torch.zeros(largest, device="cuda", dtype=torch.int32) for _ in range(virtual.size)]
+    rotate[largest](w, wrong, R=3)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        rotate[largest](w, wrong, R=3)
+        rotate[2](w, wrong, R=3)
+    for i in range(1000):
+        graph.replay()
+        if i % 7 == 0:
+            rotate[1 + i % largest](w, wrong, R=3)
+    virtual.synchronize()
+    assert not any(each.any() for each in wrong)

@@ -1,0 +1,59 @@
+"""Barriers of all program instances of several GPUs, 132 of each and more than one round a launch."""
+
+# ruff: noqa: E402
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+if not torch.cuda.is_available():
+    pytest.skip("needs GPUs", allow_module_level=True)
+
+import tilewire as tw
+
+ROUNDS = 100
+
+
+@tw.kernel
+def rotate(w: tw.Window["G"], wrong: tw.Tensor["G"], *, R: tw.const):
+    i = tw.program_id(0)
+    n = tw.num_programs(0)
+    writer = (tw.rank() + tw.world_size() - 1) % tw.world_size()
+    for turn in range(R):
+        tw.store(w.at((tw.rank() + 1) % tw.world_size())[i], 10000 * turn + 1000 * tw.rank() + i)
+        tw.barrier(scope="grid")
+        other = (i + 1 + turn) % n
+        if tw.load(w[other]) != 10000 * turn + 1000 * writer + other:
+            tw.store(wrong[i], tw.load(wrong[i]) + 1)
+        tw.barrier(scope="grid")
+
+
+def test_all_instances_of_all_ranks_meet(comm):
+    grids = (1, 132, 264, 7) * 5
+    w = comm.window((max(grids),), tw.i32)
+    wrong = torch.zeros(max(grids), device="cuda", dtype=torch.int32)
+    for grid in grids:
+        rotate[grid](w, wrong, R=ROUNDS)
+    comm.synchronize()
+    count = int(wrong.sum())
+    comm.barrier()
+    comm.free(w)
+    assert count == 0
+
+
+def test_graphs_replay(comm):
+    w = comm.window((132,), tw.i32)
+    wrong = torch.zeros(132, device="cuda", dtype=torch.int32)
+    rotate[132](w, wrong, R=3)
+    comm.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        rotate[132](w, wrong, R=3)
+    for i in range(1000):
+        graph.replay()
+        if i % 50 == 0:
+            rotate[1 + i % 132](w, wrong, R=3)
+    comm.synchronize()
+    count = int(wrong.sum())
+    comm.barrier()
+    comm.free(w)
+    assert count == 0
