@@ -6,7 +6,7 @@ import copy
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tilewire.errors import HangError, UserError
 
@@ -28,17 +28,28 @@ class _Failure:
     error: Exception
 
 
+class Launches(Protocol):
+    """What runs the launches under way."""
+
+    def run_until_one_ends(self) -> int:
+        """Gives its rank."""
+        ...
+
+    def run_for_a_while(self) -> None:
+        """What they get done while a rank's function runs."""
+        ...
+
+
 class Rendezvous:
     """Lets one rank run at a time, in rank order, and carries collective calls out for all.
 
     A rank whose launch waits for others stands still until that launch has ended, and goes on then,
-    wherever the others' launches are. `run_until_one_ends` runs the launches under way until one of
-    them has ended, and gives its rank.
+    wherever the others' launches are.
     """
 
-    def __init__(self, size: int, run_until_one_ends: Callable[[], int]) -> None:
+    def __init__(self, size: int, launches: Launches) -> None:
         self.size = size
-        self._run_until_one_ends = run_until_one_ends
+        self._launches = launches
         self._condition = threading.Condition()
         self._turn = 0  # the rank that runs
         self._is_stopped = False
@@ -142,11 +153,10 @@ class Rendezvous:
 
     def _pass_turn(self) -> None:
         """To the next rank that can run; where all wait, to one that need not any more."""
-        if self._error is None and not self._runnable():
-            if self._under_way:
-                self._run_launches()
-            elif self._arrivals:
-                self._complete()
+        if self._error is None and self._under_way:
+            self._run_launches()
+        elif self._error is None and not self._runnable() and self._arrivals:
+            self._complete()
         if self._error is not None:
             self._arrivals.clear()
             self._under_way.clear()
@@ -159,7 +169,10 @@ class Rendezvous:
 
     def _run_launches(self) -> None:
         try:
-            self._under_way.remove(self._run_until_one_ends())
+            if self._runnable():
+                self._launches.run_for_a_while()
+            else:
+                self._under_way.remove(self._launches.run_until_one_ends())
         except Exception as error:
             if isinstance(error, HangError) and hasattr(error, "add_note"):
                 for rank, arrival in self._arrivals.items():

@@ -42,7 +42,7 @@ def spawn(
         with init() as comm:
             return [function(comm)]
     host = HostWorld(Target(f"cpu:world={world}"), seed)
-    meeting = Rendezvous(host.target.world_size, host.world.run_until_one_ends)
+    meeting = Rendezvous(host.target.world_size, host.world)
     comms = [RankCommunicator(host, meeting, rank) for rank in range(meeting.size)]
     results: list[Any] = [None] * meeting.size
 
@@ -129,10 +129,11 @@ class RankCommunicator(Communicator):
             requests[self.rank] = request
             self._host.launch(requests)
             return
-        size = request.auto_grid(self._host.world.resident_limit)
+        limit = self._host.world.resident_limit
+        size = request.auto_grid(limit)
         if request.is_two_sided:
             self._host.order.add(self.rank, request.protocol(), request.describe())
-            if isinstance(grid, Auto) and not request.shares_auto_grid():
+            if isinstance(grid, Auto) and not request.shares_auto_grid(limit):
                 size = self._meeting.meet(self.rank, what, size, _least, allow_missing=True)
         launch = request.as_launch(size)
         self._meeting.launch(self.rank, what, lambda: self._host.world.begin(self.rank, launch))

@@ -120,17 +120,28 @@ class HostRequest:
     def auto_grid(self, limit: int) -> int:
         return _tilewire.choose_grid(self.compiled.artifact, self.arguments.dimensions, limit)
 
-    def shares_auto_grid(self) -> bool:
-        """Whether `tw.auto` is the same on all ranks, since all run-time extents are those of what
-        has one shape everywhere."""
+    def shares_auto_grid(self, limit: int) -> bool:
+        """Whether `tw.auto` is the same on all ranks: no extent that only tensors have, which may
+        differ by rank, bounds it."""
         constants = dict(self.call.specialisation.constants)
         ranks = {name: rank for name, _, rank in self.call.specialisation.arrays}
-        common, local = set(), set()
+        is_local: dict[str | int, bool] = {}  # run-time extents, in the artifact's order
         for each in self.kernel.signature.positional:
             if isinstance(each.annotation, ArrayAnnotation):
-                names = set(each.dimension_names(ranks[each.name])) - constants.keys()
-                (local if each.annotation.kind == "tensor" else common).update(names)
-        return all(isinstance(name, int) for name in local - common)
+                for name in each.dimension_names(ranks[each.name]):
+                    if isinstance(name, str) and name not in constants:
+                        is_tensor = each.annotation.kind == "tensor"
+                        is_local[name] = is_local.get(name, True) and is_tensor
+        if len(is_local) != len(self.arguments.dimensions):
+            return False
+        grids = set()
+        for other in (1, 2**40):
+            extents = [
+                other if local else extent
+                for local, extent in zip(is_local.values(), self.arguments.dimensions, strict=True)
+            ]
+            grids.add(_tilewire.choose_grid(self.compiled.artifact, extents, limit))
+        return len(grids) == 1
 
     def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int]]:
         if isinstance(self.grid, int):

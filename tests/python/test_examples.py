@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import tilewire as tw
-from example_programs import EXAMPLES, SHAPES, cases, load, names
+from example_programs import EXAMPLES, SHAPES, cases, load, load_without, names
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,32 @@ def test_is_right(example, name, shape, world):
     for seed in range(3):
         lines = tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
         assert len(lines) == int(world)
+
+
+# Barriers by their number in the file; not those that only the next launch needs.
+NEEDED = [
+    ("02_all_reduce", 0),
+    ("03_all_reduce_two_shot", 0),
+    ("03_all_reduce_two_shot", 1),
+    ("06_all_gather", 0),
+    ("07_reduce_scatter", 0),
+    ("08_all_to_all", 0),
+    ("09_all_to_all_v", 0),
+    ("10_rms_norm_sharded", 0),
+    ("10_rms_norm_sharded", 1),
+    ("11_vocabulary_parallel", 1),  # behind `embed`
+    ("11_vocabulary_parallel", 2),  # in the middle of `choose`
+    ("11_vocabulary_parallel", 4),  # in the middle of `cross_entropy`
+]
+
+
+@pytest.mark.parametrize(("name", "number"), NEEDED)
+def test_a_barrier_that_is_missing_shows(name, number, tmp_path):
+    main = load_without(name, "tw.barrier()", number, tmp_path).main
+    shape = [int(part) for part in SHAPES[name][-1].split(",")]
+    with pytest.raises((ValueError, tw.HangError)):
+        for seed in range(200):
+            tw.spawn(lambda comm: main(comm, *shape), world="3", seed=seed)
 
 
 def test_wrong_results_are_noticed(example):
