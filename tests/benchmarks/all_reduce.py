@@ -133,7 +133,7 @@ def of_peers(arrays: Arrays, nccl: RawNccl) -> list[Contender]:
     windowed = nccl.all_reduce(window_in, window_out)
     arrays.check(plain, a.y)
     arrays.check(windowed, window_out)
-    shared = symmetric_memory.empty(a.N, dtype=torch.bfloat16, device="cuda")
+    shared = symmetric_memory.empty(a.N, dtype=torch.bfloat16, device=a.x.device)
     group = dist.group.WORLD.group_name
     symmetric_memory.rendezvous(shared, group)
     shared.copy_(a.x)
