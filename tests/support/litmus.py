@@ -87,8 +87,70 @@ def store_buffering_with_barriers(comm, rounds, grid=1, broken="", K=33):
     return total(comm, wrong)
 
 
+@tw.kernel
+def messages_to_neighbours(
+    x: tw.Window["W", "G", "K"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    neighbour = (i + 1) % tw.num_programs(0)
+    count = 0
+    for n in range(rounds):
+        for p in tw.ranks():
+            tw.store(x.at(p)[tw.rank(), i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        tw.barrier(scope="instance" if BROKEN == "scope" else "grid")
+        for r in tw.ranks():
+            count += tw.sum(tw.load(x[r, neighbour, :]) != 100 * n + r)
+        if BROKEN != "read":
+            tw.barrier(scope="grid")
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def message_passing_by_grid_barriers(comm, rounds, grid=3, broken="", K=33):
+    """What an instance stored at all ranks is there for another one behind a grid's barrier."""
+    x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
+    for _ in range(3):
+        messages_to_neighbours[grid](x, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def messages_at_home(
+    x: tw.Tensor["G", "K"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        tw.store(x[i, :], tw.full((K,), n, tw.i32))
+        if BROKEN != "written":
+            tw.barrier(team=tw.local, scope="grid")
+        count += tw.sum(tw.load(x[(i + 1) % tw.num_programs(0), :]) != n)
+        if BROKEN != "read":
+            tw.barrier(team=tw.local, scope="grid")
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def message_passing_by_local_barriers(comm, rounds, grid=3, broken="", K=33):
+    """The same within a rank, through a tensor."""
+    x, wrong = zeros(comm, (grid, K)), zeros(comm, grid)
+    for _ in range(3):
+        messages_at_home[grid](x, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
     "store buffering with barriers": (store_buffering_with_barriers, ["written", "read"]),
+    "message passing by grid barriers": (message_passing_by_grid_barriers, ["scope", "read"]),
+    "message passing by local barriers": (message_passing_by_local_barriers, ["written", "read"]),
 }
