@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
@@ -91,6 +92,94 @@ TEST_CASE("phases carry over launches, and wrap around", "[cpu]") {
   scheduler.run();
   CHECK(trace.size() == 6);
   CHECK(lane.phase(CpuTeam::kLsa, 0, 0) == 1);
+}
+
+/// `count` has come to `goal`.
+class Reached final : public WaitCondition {
+ public:
+  Reached(const int& count, int goal) : count_(count), goal_(goal) {}
+  bool is_met() const override { return count_ >= goal_; }
+  std::vector<AwaitedInstance> awaited() const override { return {{0, 0}}; }
+
+ private:
+  const int& count_;
+  int goal_;
+};
+
+void count_or_wait_for_two(CpuInstance* instance, const std::uint64_t* arguments) {
+  int& count = *reinterpret_cast<int*>(arguments[0]);
+  Scheduler& scheduler = Scheduler::of(*instance);
+  if (instance->rank == 0) {
+    ++count;
+    scheduler.notify(&count);
+  } else {
+    scheduler.wait(*instance, Reached(count, 2), &count, 1);
+  }
+}
+
+TEST_CASE("a rank launches again while another one's launch is under way", "[cpu]") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    VirtualWorld world(2, 2, seed);
+    const CpuKernel kernel = hand_made(count_or_wait_for_two, 2);
+    int count = 0;
+    const RankLaunch launch{&kernel, {1, 1, 1}, {reinterpret_cast<std::uint64_t>(&count)}};
+    world.begin(1, launch);
+    world.run_for_a_while();
+    world.begin(0, launch);
+    CHECK(world.run_until_one_ends() == 0);
+    world.run_for_a_while();
+    CHECK_THROWS_AS(world.begin(1, launch), InternalError);
+    world.begin(0, launch);
+    CHECK(world.run_until_one_ends() + world.run_until_one_ends() == 1);
+  }
+  VirtualWorld world(2, 2, 0);
+  const CpuKernel kernel = hand_made(count_or_wait_for_two, 2);
+  int count = 0;
+  const RankLaunch launch{&kernel, {1, 1, 1}, {reinterpret_cast<std::uint64_t>(&count)}};
+  world.begin(0, launch);
+  CHECK(world.run_until_one_ends() == 0);
+  world.begin(1, launch);
+  CHECK_THROWS_WITH(world.run_until_one_ends(),
+                    Catch::Matchers::Contains("for rank 0, which has finished"));
+}
+
+TEST_CASE("launches that are under way when their world ends are unwound", "[cpu]") {
+  int count = 0;
+  VirtualWorld world(2, 2, 0);
+  const CpuKernel kernel = hand_made(count_or_wait_for_two, 2);
+  world.begin(1, {&kernel, {3, 1, 1}, {reinterpret_cast<std::uint64_t>(&count)}});
+  for (int i = 0; i < 10; ++i) world.run_for_a_while();
+}
+
+void many_accesses(CpuInstance* instance, const std::uint64_t* arguments) {
+  auto& trace = *reinterpret_cast<Trace*>(arguments[0]);
+  for (std::int64_t step = 0; step < 20; ++step) {
+    Scheduler::of(*instance).pass_access(*instance);
+    trace.push_back({instance->rank, instance->program_id[0], step});
+  }
+}
+
+TEST_CASE("an instance is interrupted between accesses, under each seed at its own places",
+          "[cpu]") {
+  std::set<Trace> traces;
+  std::set<int> switches;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Trace trace;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const Trace before = std::exchange(trace, {});
+      VirtualWorld world(2, 2, seed);
+      world.launch(hand_made(many_accesses, 2), 1, same_argument(2, &trace));
+      CHECK((repeat == 0 || trace == before));
+    }
+    REQUIRE(trace.size() == 40);
+    int count = 0;
+    for (std::size_t i = 1; i < trace.size(); ++i) count += trace[i][0] != trace[i - 1][0] ? 1 : 0;
+    switches.insert(count);
+    traces.insert(trace);
+  }
+  CHECK(traces.size() > 10);
+  CHECK(*switches.begin() == 1);
+  CHECK(*switches.rbegin() > 10);
 }
 
 struct Residency {
