@@ -81,6 +81,8 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
   slots_ = artifact.arguments;
   num_dimensions_ = artifact.dimensions.size();
   communicator_ = target_->communicator();
+  lane_ = target_->lane();
+  serves_unnamed_ = target_->serves_unnamed();
   device_index_ = target_->device_index();
   waits_ = artifact.resources.waits;
 }
@@ -204,6 +206,7 @@ bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensio
 bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int& grid) const {
   std::int64_t dimensions[kMaxDimensions];
   std::fill_n(dimensions, num_dimensions_, kDynamic);
+  const void* named_lane = nullptr;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const ParameterPlan& plan = plans_[i];
     const CallArguments::One& argument = arguments.parameters[i];
@@ -211,7 +214,14 @@ bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int
       if (!tensor_fits(plan, argument, dimensions)) return false;
     } else if (plan.kind == Parameter::Kind::kWindow) {
       if (!window_fits(plan, *argument.window, dimensions)) return false;
+      const void* lane = argument.window->lane;
+      if (lane == nullptr) continue;
+      if (named_lane != nullptr && named_lane != lane) return false;
+      named_lane = lane;
     }
+  }
+  if (lane_ != nullptr && (named_lane != nullptr ? named_lane != lane_ : !serves_unnamed_)) {
+    return false;
   }
   if (!fill(arguments, dimensions, values)) return false;
   grid = grid_ ? *grid_ : target_->auto_grid({dimensions, num_dimensions_});

@@ -83,6 +83,8 @@ class CallForm {
   std::vector<ArgumentSlot> slots_;
   std::size_t num_dimensions_;
   const void* communicator_;
+  const void* lane_;  ///< null: the kernel takes none
+  bool serves_unnamed_;
   int device_index_;
   bool waits_;
 };

@@ -28,6 +28,10 @@ using WithoutGil = py::call_guard<py::gil_scoped_release>;
 
 cuda::Stream to_stream(std::uintptr_t handle) { return reinterpret_cast<cuda::Stream>(handle); }
 
+std::uintptr_t identity_of(const LaneGroup& lane) {
+  return reinterpret_cast<std::uintptr_t>(&lane);
+}
+
 /// The rank's copy for this process's GPU; 0 where no load reaches it.
 std::uint64_t address_or_zero(const Window& window, int rank) {
   return window.is_reachable(rank) ? window.address(rank) : 0;
@@ -37,13 +41,14 @@ std::uint64_t address_or_zero(const Window& window, int rank) {
 /// of them.
 void launch_ranks(GpuWorld& world, const GpuKernel& kernel, std::optional<int> grid,
                   const std::vector<std::vector<py::object>>& values,
-                  std::optional<std::uintptr_t> stream) {
+                  std::optional<std::uintptr_t> stream, int lane_number) {
   const Artifact& artifact = kernel.artifact();
   if (!stream) {
     stream = current_stream(world.device().ordinal(), nullptr);
     if (!stream) throw py::error_already_set();
   }
-  const int limit = world.grid_limit(kernel);
+  LaneGroup* lane = kernel.takes_lane() ? &world.lane(lane_number) : nullptr;
+  const int limit = world.grid_limit(kernel, lane_number);
   std::vector<BoundArguments> bound;
   std::vector<ArgumentValue> slots;
   int least = limit;
@@ -55,9 +60,10 @@ void launch_ranks(GpuWorld& world, const GpuKernel& kernel, std::optional<int> g
     least = std::min(least, kernel.auto_grid(bound.back().dimensions, limit));
   }
   const int size = grid.value_or(least);
+  if (lane != nullptr) lane->check_budget(artifact, size);
   kernel.check_grid(size, limit);
   const py::gil_scoped_release release;
-  world.launch(kernel, size, to_stream(*stream), slots.data());
+  world.launch(kernel, size, to_stream(*stream), slots.data(), lane);
 }
 
 void bind_worlds(py::module_& module) {
@@ -82,15 +88,31 @@ void bind_worlds(py::module_& module) {
           },
           py::arg("num_bytes"), py::arg("stream"), WithoutGil())
       .def("free", &GpuWorld::free, py::arg("memory"), WithoutGil())
-      .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"))
+      .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
       .def(
           "agree_minimum",
           [](GpuWorld& self, const std::string& what, std::uint64_t agreement, int value) {
             return self.agree_minimum(what, agreement, value);
           },
           py::arg("what"), py::arg("agreement"), py::arg("value"), WithoutGil())
-      .def("set_exclusive",
-           [](GpuWorld& world, bool exclusive) { world.lane().set_exclusive(exclusive); })
+      .def(
+          "set_first_lane",
+          [](GpuWorld& self, int sms, bool exclusive) {
+            self.set_first_lane({.num_sms = sms, .exclusive = exclusive});
+          },
+          py::arg("sms"), py::arg("exclusive"), WithoutGil(), "`sms`: 0 for no budget.")
+      .def(
+          "make_lane",
+          [](GpuWorld& self, int number, int sms, bool exclusive, std::uintptr_t stream) {
+            return identity_of(self.make_lane(number, {.num_sms = sms, .exclusive = exclusive},
+                                              to_stream(stream)));
+          },
+          py::arg("number"), py::arg("sms"), py::arg("exclusive"), py::arg("stream"), WithoutGil(),
+          "Its identity: what its windows have as `lane`.")
+      .def(
+          "lane_identity",
+          [](const GpuWorld& self, int number) { return identity_of(self.lane(number)); },
+          py::arg("number"))
       .def("barrier", &GpuWorld::barrier, WithoutGil())
       .def("check", &GpuWorld::check)
       .def("synchronize", &GpuWorld::synchronize, WithoutGil())
@@ -131,7 +153,7 @@ void bind_gpu_world(py::module_& module) {
       py::arg("window"), py::arg("memory"), py::arg("local_rank"),
       "Gives a window what kernels on GPUs take.");
   module.def("launch_ranks", &launch_ranks, py::arg("world"), py::arg("kernel"), py::arg("grid"),
-             py::arg("values"), py::arg("stream"),
+             py::arg("values"), py::arg("stream"), py::arg("lane") = 0,
              "Launches on every rank that this process drives; `values`: "
              "arguments per rank.");
 }

@@ -17,12 +17,19 @@ namespace {
 
 class KernelTarget : public LaunchTarget {
  public:
-  KernelTarget(std::shared_ptr<GpuWorld> world, std::shared_ptr<GpuKernel> kernel, int grid_limit)
-      : world_(std::move(world)), kernel_(std::move(kernel)), grid_limit_(grid_limit) {}
+  KernelTarget(std::shared_ptr<GpuWorld> world, std::shared_ptr<GpuKernel> kernel, int grid_limit,
+               LaneGroup* lane, bool serves_unnamed)
+      : world_(std::move(world)),
+        kernel_(std::move(kernel)),
+        grid_limit_(grid_limit),
+        lane_(lane),
+        serves_unnamed_(serves_unnamed) {}
 
   const Artifact& artifact() const override { return kernel_->artifact(); }
   int device_index() const override { return kernel_->device().ordinal(); }
   const void* communicator() const override { return world_.get(); }
+  const void* lane() const override { return lane_; }
+  bool serves_unnamed() const override { return serves_unnamed_; }
   int auto_grid(std::span<const std::int64_t> extents) const override {
     return kernel_->auto_grid(extents, grid_limit_);
   }
@@ -33,27 +40,34 @@ class KernelTarget : public LaunchTarget {
       kernel_->launch(grid, handle, values);
       return;
     }
+    if (lane_ == nullptr || world_->is_closed()) {
+      world_->launch(*kernel_, grid, handle, values, nullptr);
+      return;
+    }
     // Calls on one lane must not overlap, and this one may come without the GIL.
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    world_->launch(*kernel_, grid, handle, values);
+    const std::lock_guard lock(lane_->mutex);
+    world_->launch(*kernel_, grid, handle, values, lane_);
   }
 
  private:
   std::shared_ptr<GpuWorld> world_;
   std::shared_ptr<GpuKernel> kernel_;
   int grid_limit_;
+  LaneGroup* lane_;  ///< lives until the world is closed
+  bool serves_unnamed_;
 };
 
 }  // namespace
 
 std::shared_ptr<LaunchTarget> make_launch_target(std::shared_ptr<GpuWorld> world,
-                                                 std::shared_ptr<GpuKernel> kernel,
-                                                 int grid_limit) {
+                                                 std::shared_ptr<GpuKernel> kernel, int grid_limit,
+                                                 int lane, bool serves_unnamed) {
   if (world != nullptr && world->num_local_ranks() != 1) {
     throw InternalError("a launch target drives one rank, this world has several in the process");
   }
-  return std::make_shared<KernelTarget>(std::move(world), std::move(kernel), grid_limit);
+  LaneGroup* group = world != nullptr && kernel->takes_lane() ? &world->lane(lane) : nullptr;
+  return std::make_shared<KernelTarget>(std::move(world), std::move(kernel), grid_limit, group,
+                                        serves_unnamed);
 }
 
 std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArguments& bound) {
@@ -86,6 +100,23 @@ std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArgume
   return values;
 }
 
+namespace {
+
+/// The arguments' lane is known to be one (`bind_arguments`).
+void check_lane(const LaunchTarget& target, const BoundArguments& bound) {
+  if (target.lane() == nullptr) return;
+  const Artifact& artifact = target.artifact();
+  for (std::size_t i = 0; i < bound.arguments.size(); ++i) {
+    const WindowObject* window = bound.arguments[i].window;
+    if (window == nullptr || window->lane == nullptr || window->lane == target.lane()) continue;
+    throw UserError(fmt::format(
+        "kernel `{}`: argument `{}` is on another lane than the one this launch runs on",
+        artifact.kernel, artifact.parameters[i].name));
+  }
+}
+
+}  // namespace
+
 void launch(LaunchTarget& target, std::optional<int> grid, const std::vector<py::object>& values,
             std::optional<std::uintptr_t> stream) {
   const Artifact& artifact = target.artifact();
@@ -115,6 +146,7 @@ void launch(LaunchTarget& target, std::optional<int> grid, const std::vector<py:
                       artifact.kernel, artifact.parameters[i].name));
     }
   }
+  check_lane(target, bound);
   if (!satisfies(bound.facts, artifact.facts)) {
     throw InternalError(fmt::format(
         "kernel `{}` was compiled for arguments of other strides or alignment", artifact.kernel));
@@ -129,9 +161,10 @@ void bind_launch_target(py::module_& module) {
   py::class_<LaunchTarget, std::shared_ptr<LaunchTarget>>(
       module, "LaunchTarget", "One compiled form of a kernel, ready to launch on one GPU and lane.")
       .def(py::init(&make_launch_target), py::arg("world").none(true), py::arg("kernel"),
-           py::arg("grid_limit") = 0,
-           "`world`: whose lane the kernel runs on, or None for a kernel that takes none. "
-           "`grid_limit`: caps `tw.auto`; 0: no limit.")
+           py::arg("grid_limit") = 0, py::arg("lane") = 0, py::arg("serves_unnamed") = true,
+           "`world`: whose lane (of number `lane`) the kernel runs on, or None for a kernel that "
+           "takes none. `grid_limit`: caps `tw.auto`; 0: no limit. `serves_unnamed`: also for "
+           "arguments that are on no lane.")
       .def(
           "auto_grid",
           [](const LaunchTarget& self, const std::vector<std::int64_t>& extents) {

@@ -28,6 +28,10 @@ class LaunchTarget {
   virtual int device_index() const = 0;
   /// The communicator that windows must belong to; null: any, for kernels that take no lane.
   virtual const void* communicator() const = 0;
+  /// The lane it runs on, as windows name theirs; null: the kernel takes none.
+  virtual const void* lane() const = 0;
+  /// Whether calls whose arguments name no lane run on that one.
+  virtual bool serves_unnamed() const = 0;
   /// The grid of `tw.auto` for run-time extents in the order of `Artifact::dimensions`.
   virtual int auto_grid(std::span<const std::int64_t> extents) const = 0;
   /// One value per slot of `Artifact::arguments`; those of kDeviceComm, kLane and kCounters are the
@@ -35,10 +39,12 @@ class LaunchTarget {
   virtual void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) = 0;
 };
 
-/// A kernel on a lane of `world`, or on no lane where `world` is null. `grid_limit`: the least over
-/// ranks of what can be resident (`GpuWorld::grid_limit`, agreed), for `tw.auto`; 0: no limit.
+/// A kernel on a lane of `world`, or on no lane where it takes none or `world` is null.
+/// `grid_limit`: the least over ranks of what can be resident (`GpuWorld::grid_limit`, agreed), for
+/// `tw.auto`; 0: no limit. `serves_unnamed`: see `LaunchTarget`.
 std::shared_ptr<LaunchTarget> make_launch_target(std::shared_ptr<GpuWorld> world,
-                                                 std::shared_ptr<GpuKernel> kernel, int grid_limit);
+                                                 std::shared_ptr<GpuKernel> kernel, int grid_limit,
+                                                 int lane, bool serves_unnamed);
 
 /// The values of the artifact's slots for bound arguments.
 std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArguments& bound);
@@ -48,12 +54,13 @@ std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArgume
 void launch(LaunchTarget& target, std::optional<int> grid,
             const std::vector<pybind11::object>& values, std::optional<std::uintptr_t> stream);
 
-/// Adds `LaunchTarget(world, kernel, grid_limit)` with `launch(grid, values, stream)`.
+/// Adds `LaunchTarget(world, kernel, grid_limit, lane, serves_unnamed)` with `launch(grid, values,
+/// stream)`.
 void bind_launch_target(pybind11::module_& module);
 
-/// Adds `RecordingTarget(artifact, device_index, communicator, grid_limit)`: a target that starts
-/// nothing and remembers the last launch, to test and to measure the launch path where there is no
-/// GPU; and `describe(program, target)`: an artifact without its code.
+/// Adds `RecordingTarget(artifact, device_index, communicator, grid_limit, lane, …)`: a target that
+/// starts nothing and remembers the last launch, to test and to measure the launch path where there
+/// is no GPU; and `describe(program, target)`: an artifact without its code.
 void bind_recording_target(pybind11::module_& module);
 
 }  // namespace tilewire::bindings

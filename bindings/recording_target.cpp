@@ -16,16 +16,20 @@ namespace {
 class RecordingTarget : public LaunchTarget {
  public:
   RecordingTarget(std::shared_ptr<Artifact> artifact, int device_index, std::uintptr_t communicator,
-                  int grid_limit)
+                  int grid_limit, std::uintptr_t lane, bool serves_unnamed)
       : artifact_(std::move(artifact)),
         device_index_(device_index),
         communicator_(reinterpret_cast<const void*>(communicator)),
         grid_limit_(grid_limit),
+        lane_(reinterpret_cast<const void*>(lane)),
+        serves_unnamed_(serves_unnamed),
         values_(artifact_->arguments.size()) {}
 
   const Artifact& artifact() const override { return *artifact_; }
   int device_index() const override { return device_index_; }
   const void* communicator() const override { return communicator_; }
+  const void* lane() const override { return lane_; }
+  bool serves_unnamed() const override { return serves_unnamed_; }
   int auto_grid(std::span<const std::int64_t> extents) const override {
     return choose_grid(*artifact_, extents, grid_limit_);
   }
@@ -60,6 +64,8 @@ class RecordingTarget : public LaunchTarget {
   int device_index_;
   const void* communicator_;
   int grid_limit_;
+  const void* lane_;
+  bool serves_unnamed_;
   std::vector<ArgumentValue> values_;
   int num_launches_ = 0;
   int grid_ = 0;
@@ -74,8 +80,9 @@ void bind_recording_target(py::module_& module) {
       module, "RecordingTarget",
       "A target that starts nothing and remembers the last launch: to test and to measure the "
       "launch path where there is no GPU.")
-      .def(py::init<std::shared_ptr<Artifact>, int, std::uintptr_t, int>(), py::arg("artifact"),
-           py::arg("device_index") = 0, py::arg("communicator") = 0, py::arg("grid_limit") = 0)
+      .def(py::init<std::shared_ptr<Artifact>, int, std::uintptr_t, int, std::uintptr_t, bool>(),
+           py::arg("artifact"), py::arg("device_index") = 0, py::arg("communicator") = 0,
+           py::arg("grid_limit") = 0, py::arg("lane") = 0, py::arg("serves_unnamed") = true)
       .def_property_readonly("num_launches", &RecordingTarget::num_launches)
       .def_property_readonly("grid", &RecordingTarget::grid)
       .def_property_readonly("stream", &RecordingTarget::stream)

@@ -66,7 +66,7 @@ def _gpu_communicator(
 ) -> Communicator:
     from tilewire.gpu import GpuCommunicator
 
-    world.set_exclusive(exclusive)
+    world.set_first_lane(0, exclusive)
     return GpuCommunicator(world, keep_alive=keep_alive)
 
 

@@ -55,6 +55,15 @@ struct WaitSite {
   std::string what;  ///< `barrier(team=world)`
 };
 
+/// What all ranks of a two-sided launch must have in common, besides the grid.
+struct Protocol {
+  std::string name;          ///< for messages: `all_reduce(B=2048)`
+  std::uint64_t digest = 0;  ///< of the kernel, its constants, types and waits
+  /// Indices into `Artifact::arguments`: the run-time integers on which the number of meetings
+  /// depends, unless it depends on the rank as well.
+  std::vector<int> slots;
+};
+
 /// How the runtime may launch it.
 struct LaunchRules {
   int num_threads = 0;
@@ -83,6 +92,7 @@ struct Artifact {
   std::vector<WaitSite> wait_sites;
   LaunchRules launch;
   Resources resources;
+  Protocol protocol;
   std::int64_t arena_bytes = 0;  ///< CPU: tile memory per program instance
 };
 

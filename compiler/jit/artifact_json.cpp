@@ -137,6 +137,16 @@ Resources resources_from(const Json& json) {
   return resources;
 }
 
+Json to_value(const Protocol& protocol) {
+  return {{"name", protocol.name}, {"digest", protocol.digest}, {"slots", protocol.slots}};
+}
+
+Protocol protocol_from(const Json& json) {
+  return {.name = json.at("name").get<std::string>(),
+          .digest = json.at("digest").get<std::uint64_t>(),
+          .slots = list_from<int>(json.at("slots"), int_from)};
+}
+
 template <typename T>
 Json to_list(const std::vector<T>& items) {
   Json list = Json::array();
@@ -160,6 +170,7 @@ Artifact artifact_from(const Json& json) {
   artifact.wait_sites = list_from<WaitSite>(json.at("wait_sites"), site_from);
   artifact.launch = launch_from(json.at("launch"));
   artifact.resources = resources_from(json.at("resources"));
+  artifact.protocol = protocol_from(json.at("protocol"));
   artifact.arena_bytes = json.at("arena_bytes").get<std::int64_t>();
   artifact.source = json.at("source").get<std::string>();
   return artifact;
@@ -182,6 +193,7 @@ std::string to_json(const Artifact& artifact) {
                      {"wait_sites", to_list(artifact.wait_sites)},
                      {"launch", to_value(artifact.launch)},
                      {"resources", to_value(artifact.resources)},
+                     {"protocol", to_value(artifact.protocol)},
                      {"arena_bytes", artifact.arena_bytes},
                      {"source", artifact.source}};
   // Names of files may be any bytes; JSON is UTF-8.

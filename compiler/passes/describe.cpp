@@ -6,6 +6,7 @@
 #include "compiler/ir/names.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/lower.h"
+#include "compiler/passes/protocol.h"
 
 namespace tilewire {
 namespace {
@@ -129,6 +130,7 @@ Artifact describe(const Program& lowered, const Target& target) {
   artifact.launch.num_counters = num_counters_of(lowered);
   artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters);
   artifact.wait_sites = wait_sites_of(lowered);
+  artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);
   artifact.launch.num_threads = lowered.num_threads;
   artifact.launch.cooperative = artifact.resources.waits;
   artifact.launch.useful_grid_dimensions = lowered.useful_grid_dimensions;

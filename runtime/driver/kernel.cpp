@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/support/error.h"
+#include "runtime/driver/launch_registry.h"
 #include "runtime/driver/wait_sites.h"
 
 namespace tilewire {
@@ -184,6 +185,20 @@ void GpuKernel::check_grid(std::int64_t grid, int limit) const {
                        limit > 0 ? std::min(limit, max_coresident_grid_) : max_coresident_grid_);
 }
 
+std::uint32_t GpuKernel::launch_hash(int grid, const ArgumentValue* values) const {
+  if (!artifact_->resources.two_sided) return 0;
+  const Protocol& protocol = artifact_->protocol;
+  LaunchHash hash(protocol.digest);
+  hash.add(static_cast<std::uint64_t>(grid));
+  for (const int slot : protocol.slots) hash.add(values[slot].scalar);
+  const std::uint32_t result = hash.get();
+  if (registered_hash_.load(std::memory_order_relaxed) != result) [[unlikely]] {
+    register_launch(result, fmt::format("`{}` on a grid of {}", protocol.name, grid));
+    registered_hash_.store(result, std::memory_order_relaxed);
+  }
+  return result;
+}
+
 void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* values,
                        const LaunchContext& context) const {
   void* parameters[kMaxArguments];
@@ -198,6 +213,7 @@ void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* value
   if (lane_slot_ >= 0) {
     lane = *context.lane;
     lane.site_base = site_base_;
+    lane.launch_hash = launch_hash(grid, values);
     parameters[lane_slot_] = &lane;
   }
   cuda::DevicePointer counters = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,10 @@ class GpuKernel {
   /// no cap.
   int auto_grid(std::span<const std::int64_t> extents, int limit = 0) const;
 
+  /// What all ranks of a two-sided launch must have alike, in 32 bits; 0 for one-sided kernels. It
+  /// is registered with its name, for reports.
+  std::uint32_t launch_hash(int grid, const ArgumentValue* values) const;
+
   /// UserError where `grid` is below 1, or where this kernel waits for other CTAs and more than
   /// `limit` of them (0: `max_coresident_grid()`) could not run at once; says which grid fits.
   void check_grid(std::int64_t grid, int limit = 0) const;
@@ -94,6 +99,7 @@ class GpuKernel {
   std::unique_ptr<LaunchCounters> counters_;  ///< null: it has no counters
   int max_coresident_grid_ = 0;
   std::uint32_t site_base_ = 0;
+  mutable std::atomic<std::uint32_t> registered_hash_ = 0;  ///< the last one
 };
 
 /// The rule behind `GpuKernel::auto_grid`, without a GPU.

@@ -20,7 +20,7 @@ void require_same(std::string_view what, std::size_t rank, const Value& of_rank_
                   rank, what, of_rank_0, of_rank, rank));
 }
 
-void require_same_call(std::string_view what, std::span<const RankValue> value_of_rank) {
+void require_same_agreement(std::string_view what, std::span<const RankValue> value_of_rank) {
   for (std::size_t rank = 1; rank < value_of_rank.size(); ++rank) {
     if (value_of_rank[rank].agreement == value_of_rank[0].agreement) continue;
     throw UserError(fmt::format(
@@ -52,8 +52,17 @@ void require_alike(std::span<const RankFacts> facts_of_rank) {
   }
 }
 
+void require_same_call(std::string_view of_rank_0, int rank, std::string_view of_rank) {
+  if (of_rank_0 == of_rank) return;
+  throw UserError(
+      fmt::format("ranks meet at different calls: rank 0 is in {}, rank {} in {}; all ranks of a "
+                  "communicator must make the same collective calls, with the same arguments, in "
+                  "one order",
+                  of_rank_0, rank, of_rank));
+}
+
 void require_equal(std::string_view what, std::span<const RankValue> value_of_rank) {
-  require_same_call(what, value_of_rank);
+  require_same_agreement(what, value_of_rank);
   for (std::size_t rank = 1; rank < value_of_rank.size(); ++rank) {
     if (value_of_rank[rank].value == value_of_rank[0].value) continue;
     throw UserError(
@@ -64,7 +73,7 @@ void require_equal(std::string_view what, std::span<const RankValue> value_of_ra
 }
 
 std::int64_t minimum_of(std::string_view what, std::span<const RankValue> value_of_rank) {
-  require_same_call(what, value_of_rank);
+  require_same_agreement(what, value_of_rank);
   std::int64_t least = value_of_rank[0].value;
   for (const RankValue& value : value_of_rank) least = std::min(least, value.value);
   return least;

@@ -22,6 +22,10 @@ struct RankFacts {
 /// run one kernel together.
 void require_alike(std::span<const RankFacts> facts_of_rank);
 
+/// UserError naming both where rank 0 and another rank are in different collective calls. A call is
+/// told with its arguments, as the user wrote it.
+void require_same_call(std::string_view of_rank_0, int rank, std::string_view of_rank);
+
 /// A value of one rank, and what must be the same everywhere.
 struct RankValue {
   std::uint64_t agreement;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -16,6 +17,10 @@ namespace tilewire {
 namespace {
 
 constexpr std::size_t kWindowGranularity = 4096;
+
+LaneShape lane_shape(const Device& device, int lsa_size) {
+  return LaneShape::of(device.num_sms(), device.max_ctas_per_sm(), lsa_size);
+}
 
 /// Fits `text` into a field of facts, cut off where it is too long.
 template <std::size_t kSize>
@@ -92,7 +97,7 @@ std::shared_ptr<Communicator> Communicator::make(nccl::Comm comm, bool owned,
       new Communicator(device, comm, owned, rank, target_of(device, world_size, lsa.num_ranks)));
   communicator->agree_on_facts();
   communicator->make_device_comm();
-  communicator->make_lane();
+  communicator->make_first_lane();
   return communicator;
 }
 
@@ -130,25 +135,39 @@ void Communicator::make_device_comm() {
   has_nccl_device_comm_ = true;
 }
 
-void Communicator::make_lane() {
-  const LaneShape shape = LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), lsa_size());
-  const std::size_t num_bytes = shape.num_bytes + Arrivals::num_bytes(world_size());
-  lane_window_ = allocate(num_bytes);
-  const device::WindowHandle handle = lane_window_->handle();
+void Communicator::make_first_lane() {
+  lanes_.push_back(allocate_lane(0, {}));
+  if (world_size() == 1) return;
+  const LaneGroup& lane = *lanes_[0];
+  exchange_->count_arrivals(std::make_unique<Arrivals>(
+      device_, *lane.window, lane_shape(device_, lsa_size()).num_bytes, rank_, world_size()));
+}
+
+std::unique_ptr<LaneGroup> Communicator::allocate_lane(int number, const LaneOptions& options) {
+  const LaneShape shape = lane_shape(device_, lsa_size());
+  // Lane 0's has room for the host's collective calls as well.
+  const std::size_t num_bytes =
+      shape.num_bytes + (number == 0 ? Arrivals::num_bytes(world_size()) : 0);
+  auto group = std::make_unique<LaneGroup>();
+  group->number = number;
+  group->options = options;
+  group->window = allocate(num_bytes);
+  const device::WindowHandle handle = group->window->handle();
   check_cuda(cuda::api().fill_bytes(reinterpret_cast<cuda::DevicePointer>(handle.local), 0,
                                     num_bytes, exchange_->stream()),
              "cuMemsetD8Async");
   check_cuda(cuda::api().stream_synchronize(exchange_->stream()), "cuStreamSynchronize");
-  lanes_.push_back(std::make_unique<Lane>(device_, Lane::Setup{.rank = rank_,
-                                                               .window = handle,
-                                                               .shape = shape,
-                                                               .device_comm = device_comm_,
-                                                               .exclusive = false}));
+  group->of_rank.push_back(
+      std::make_unique<Lane>(device_, Lane::Setup{.number = number,
+                                                  .rank = rank_,
+                                                  .window = handle,
+                                                  .place = group->window->place(),
+                                                  .shape = shape,
+                                                  .device_comm = device_comm_,
+                                                  .exclusive = options.exclusive}));
   // Nobody signals before everybody's inboxes are clear.
-  exchange_->all_gather(RankValue{}, "tw.init: the lane");
-  if (world_size() == 1) return;
-  exchange_->count_arrivals(
-      std::make_unique<Arrivals>(device_, *lane_window_, shape.num_bytes, rank_, world_size()));
+  exchange_->all_gather(RankValue{}, "the creation of a lane");
+  return group;
 }
 
 std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
@@ -180,7 +199,7 @@ std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
       nccl::api().version.to_string(), nccl::api().path));
 }
 
-void Communicator::agree_on_window(std::string_view what, std::uint64_t value) {
+void Communicator::agree(std::string_view what, std::uint64_t value) {
   const RankValue own{.agreement = std::hash<std::string_view>()(what),
                       .value = static_cast<std::int64_t>(value)};
   require_equal(what, exchange_->all_gather(own, what));
@@ -193,11 +212,11 @@ int Communicator::agree_minimum(std::string_view what, std::uint64_t agreement, 
 }
 
 void Communicator::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
-                          const ArgumentValue* values) {
+                          const ArgumentValue* values, LaneGroup* lane) {
   if (closed_) [[unlikely]]
     require_open("launch");
-  if (kernel.takes_lane()) {
-    lanes_[0]->launch(kernel, grid, stream, values);
+  if (lane != nullptr) {
+    lane->of_rank[0]->launch(kernel, grid, stream, values);
   } else {
     kernel.launch(grid, stream, values, {.device_comm = device_comm_.data()});
   }
@@ -210,7 +229,8 @@ void Communicator::barrier() {
 }
 
 bool Communicator::has_hung() const {
-  return exchange_->is_broken() || (!lanes_.empty() && lanes_[0]->has_hung());
+  return exchange_->is_broken() ||
+         std::ranges::any_of(lanes_, [](const auto& lane) { return lane->has_hung(); });
 }
 
 void Communicator::close() {
@@ -219,7 +239,8 @@ void Communicator::close() {
     abandon();
     return;
   }
-  const bool aborted = !lanes_.empty() && lanes_[0]->is_aborted();
+  const bool aborted =
+      std::ranges::any_of(lanes_, [](const auto& lane) { return lane->is_stopped(); });
   try {
     if (aborted) {
       device_.synchronize();  // the waiting kernels leave
@@ -233,7 +254,6 @@ void Communicator::close() {
   closed_ = true;
   const ContextGuard guard(device_);
   release_memory();
-  lane_window_.reset();
   if (has_nccl_device_comm_) nccl::api().dev_comm_destroy(comm_, device_comm_.data());
   exchange_.reset();
   if (!owned_) return;
@@ -247,7 +267,6 @@ void Communicator::close() {
 void Communicator::abandon() noexcept {
   closed_ = true;
   abandon_memory();
-  static_cast<void>(lane_window_.release());
   static_cast<void>(exchange_.release());
 }
 

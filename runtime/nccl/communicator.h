@@ -29,21 +29,22 @@ class Communicator : public GpuWorld {
   ~Communicator() override;
 
   int agree_minimum(std::string_view what, std::uint64_t agreement, int value) override;
-  void launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
-              const ArgumentValue* values) override;
+  void launch(const GpuKernel& kernel, int grid, cuda::Stream stream, const ArgumentValue* values,
+              LaneGroup* lane) override;
   void barrier() override;
   void close() override;
 
  protected:
   std::unique_ptr<Window> allocate(std::size_t num_bytes) override;
-  void agree_on_window(std::string_view what, std::uint64_t value) override;
+  void agree(std::string_view what, std::uint64_t value) override;
+  std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) override;
 
  private:
   Communicator(const Device& device, nccl::Comm comm, bool owned, int rank, Target target);
   static std::shared_ptr<Communicator> make(nccl::Comm comm, bool owned, const Device& device);
   void agree_on_facts();
   void make_device_comm();
-  void make_lane();
+  void make_first_lane();
   bool has_hung() const;
   void abandon() noexcept;
 
@@ -52,7 +53,6 @@ class Communicator : public GpuWorld {
   std::unique_ptr<HostExchange> exchange_;
   std::vector<std::byte> device_comm_;
   bool has_nccl_device_comm_ = false;  ///< `device_comm_` is NCCL's, and must be given back
-  std::unique_ptr<Window> lane_window_;
 };
 
 }  // namespace tilewire

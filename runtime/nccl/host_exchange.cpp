@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "compiler/support/environment.h"
 #include "compiler/support/error.h"
 #include "runtime/driver/watchdog.h"
+#include "runtime/nccl/agreement.h"
 
 namespace tilewire {
 
@@ -17,8 +19,8 @@ HostExchange::HostExchange(const Device& device, nccl::Comm comm, int world_size
       comm_(comm),
       world_size_(world_size),
       stream_(device),
-      staging_(device, (world_size + 1) * kMaxRecord),
-      buffer_(std::make_unique<DeviceMemory>(device, (world_size + 1) * kMaxRecord)) {}
+      staging_(device, (world_size + 1) * kMessage),
+      buffer_(std::make_unique<DeviceMemory>(device, (world_size + 1) * kMessage)) {}
 
 HostExchange::~HostExchange() {
   // Frees wait for the stream; NCCL's stuck work would never end.
@@ -36,17 +38,23 @@ void HostExchange::gather(std::string_view what) {
   const OutsideCapture outside;
   const cuda::Api& api = cuda::api();
   const cuda::DevicePointer own = buffer_->address();
-  const cuda::DevicePointer all = own + kMaxRecord;
-  char* host = static_cast<char*>(staging_.host());
+  const cuda::DevicePointer all = own + kMessage;
+  std::memset(call_of(-1), 0, kMaxCall);
+  std::memcpy(call_of(-1), what.data(), std::min(what.size(), kMaxCall - 1));
   if (arrivals_ != nullptr) arrivals_->tell(stream_.get());
-  check_cuda(api.copy_to_device(own, host, kMaxRecord, stream_.get()), "cuMemcpyHtoDAsync");
+  check_cuda(api.copy_to_device(own, call_of(-1), kMessage, stream_.get()), "cuMemcpyHtoDAsync");
   nccl::check(
       nccl::api().all_gather(reinterpret_cast<const void*>(own), reinterpret_cast<void*>(all),
-                             kMaxRecord, nccl::kUint8, comm_, stream_.get()),
+                             kMessage, nccl::kUint8, comm_, stream_.get()),
       "ncclAllGather", comm_);
-  check_cuda(api.copy_to_host(host + kMaxRecord, all, world_size_ * kMaxRecord, stream_.get()),
+  check_cuda(api.copy_to_host(call_of(0), all, world_size_ * kMessage, stream_.get()),
              "cuMemcpyDtoHAsync");
   wait(what);
+  require_one_call();
+}
+
+void HostExchange::require_one_call() const {
+  for (int rank = 1; rank < world_size_; ++rank) require_same_call(call_of(0), rank, call_of(rank));
 }
 
 void HostExchange::wait(std::string_view what) {

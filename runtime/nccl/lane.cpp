@@ -1,11 +1,16 @@
 #include "runtime/nccl/lane.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "compiler/support/environment.h"
 #include "compiler/support/error.h"
+#include "runtime/driver/misfit.h"
 #include "runtime/driver/watchdog.h"
 
 namespace tilewire {
@@ -14,6 +19,7 @@ namespace {
 constexpr std::uint32_t kStopRun = 0;
 constexpr std::uint32_t kStopHung = 1;
 constexpr std::uint32_t kStopAbort = 2;
+constexpr std::uint32_t kStopMisfit = 3;
 
 std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
@@ -23,11 +29,15 @@ LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
   constexpr std::uint64_t kAlignment = 128;
   LaneShape shape;
   shape.num_slots = static_cast<std::uint32_t>(num_sms * max_ctas_per_sm);
-  const std::uint64_t inboxes = std::uint64_t{4} * shape.num_slots * lsa_size;
-  shape.phase_offset = (inboxes + kAlignment - 1) / kAlignment * kAlignment;
-  const std::uint64_t phases_end = shape.phase_offset + std::uint64_t{4} * shape.num_slots;
-  shape.grid_offset = (phases_end + kAlignment - 1) / kAlignment * kAlignment;
-  shape.num_bytes = shape.grid_offset + std::uint64_t{device::kGridWordBytes} * (lsa_size + 1);
+  const auto aligned = [](std::uint64_t offset) {
+    return (offset + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  shape.phase_offset = aligned(std::uint64_t{4} * shape.num_slots * lsa_size);
+  shape.grid_offset = aligned(shape.phase_offset + std::uint64_t{4} * shape.num_slots);
+  shape.launch_offset =
+      aligned(shape.grid_offset + std::uint64_t{device::kGridWordBytes} * (lsa_size + 1));
+  shape.num_bytes = shape.launch_offset + device::kLaunchLogOffset +
+                    sizeof(std::uint64_t) * device::kLoggedLaunches * lsa_size;
   return shape;
 }
 
@@ -47,7 +57,13 @@ Lane::Lane(const Device& device, Setup setup)
                 .site_base = 0,
                 .hang = reinterpret_cast<device::HangPage*>(page_memory_.device()),
                 .report_after_ns = to_ns(environment.report_after_s),
-                .timeout_ns = to_ns(environment.timeout_s)};
+                .timeout_ns = to_ns(environment.timeout_s),
+                .launch_offset = setup_.shape.launch_offset,
+                .lsa_base = setup_.place.flat_base,
+                .lsa_stride = setup_.place.stride,
+                .launch_hash = 0,
+                .lsa_rank = static_cast<std::uint16_t>(setup_.rank - setup_.place.first_rank),
+                .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size)};
   context_ = {
       .device_comm = setup_.device_comm.data(), .lane = &arguments_, .exclusive = setup_.exclusive};
   Watchdog::get().watch(
@@ -60,8 +76,13 @@ void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
                   const ArgumentValue* values) {
   if (stop_word() != kStopRun) [[unlikely]]
     raise_stopped();
-  if (!order_.is_settled(stream)) order_after_last(stream);
-  kernel.launch(grid, stream, values, context_);
+  if (kernel.artifact().resources.two_sided && !order_.is_settled(stream)) order_after_last(stream);
+  try {
+    kernel.launch(grid, stream, values, context_);
+  } catch (const Error& error) {
+    end(error.message());
+    throw;
+  }
 }
 
 void Lane::order_after_last(cuda::Stream stream) {
@@ -82,8 +103,14 @@ void Lane::check() const {
 }
 
 void Lane::raise_stopped() const {
+  if (stop_word() == kStopMisfit) raise_misfit();
   Watchdog::get().raise_if_hung();
-  if (is_aborted()) {
+  if (!end_.empty()) {
+    throw UserError(fmt::format(
+        "lane {} has ended, since a launch on it failed: make a new communicator. That launch: {}",
+        setup_.number, end_));
+  }
+  if (stop_word() == kStopAbort) {
     throw UserError("this communicator was aborted: make a new one to go on");
   }
   throw HangError(
@@ -91,11 +118,37 @@ void Lane::raise_stopped() const {
       "readable yet");
 }
 
-void Lane::abort() { __atomic_store_n(&page_->stop, kStopAbort, __ATOMIC_RELEASE); }
+/// The device sets the word before it writes why.
+void Lane::raise_misfit() const {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (__atomic_load_n(&page_->misfit.is_valid, __ATOMIC_ACQUIRE) == 0) {
+    if (std::chrono::steady_clock::now() > end) {
+      throw HangError(
+          fmt::format("launches on lane {} didn't fit together; which ones is not "
+                      "readable yet",
+                      setup_.number));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  tilewire::raise_misfit(page_->misfit, setup_.rank, setup_.number);
+}
+
+void Lane::stop(std::uint32_t word) { __atomic_store_n(&page_->stop, word, __ATOMIC_RELEASE); }
+
+void Lane::abort() { stop(kStopAbort); }
+
+void Lane::end(const std::string& reason) {
+  if (stop_word() != kStopRun) return;
+  end_ = reason;
+  stop(kStopAbort);
+}
 
 std::uint32_t Lane::stop_word() const { return __atomic_load_n(&page_->stop, __ATOMIC_RELAXED); }
 
-bool Lane::is_aborted() const { return stop_word() == kStopAbort; }
+bool Lane::is_stopped() const {
+  const std::uint32_t word = stop_word();
+  return word != kStopRun && word != kStopHung;
+}
 
 bool Lane::has_hung() const { return stop_word() == kStopHung; }
 

@@ -27,39 +27,68 @@ std::shared_ptr<VirtualRanks> VirtualRanks::create(int world_size, int device_or
   target.world_size = world_size;
   target.lsa_size = world_size;
   std::shared_ptr<VirtualRanks> ranks(new VirtualRanks(device, std::move(target)));
-  ranks->make_lanes();
+  ranks->lanes_.push_back(ranks->allocate_lane(0, {}));
   return ranks;
 }
 
 VirtualRanks::VirtualRanks(const Device& device, Target target)
     : GpuWorld(device, 0, std::move(target), device_layout().device_comm_bytes),
-      all_ranks_(world_size()),
-      start_(std::make_unique<OwnedEvent>(device)) {
+      all_ranks_(world_size()) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
   present_ranks_ = all_ranks_;
   for (const int rank : all_ranks_) {
-    streams_.push_back(std::make_unique<OwnedStream>(device));
-    done_.push_back(std::make_unique<OwnedEvent>(device));
     device_comms_.push_back(make_device_comm(device_layout(), rank, world_size()));
   }
 }
 
-void VirtualRanks::make_lanes() {
+VirtualRanks::RankStreams::RankStreams(const Device& device, int num_ranks)
+    : start(std::make_unique<OwnedEvent>(device)) {
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    streams.push_back(std::make_unique<OwnedStream>(device));
+    done.push_back(std::make_unique<OwnedEvent>(device));
+  }
+}
+
+void VirtualRanks::RankStreams::abandon() noexcept {
+  for (auto& stream : streams) static_cast<void>(stream.release());
+  for (auto& event : done) static_cast<void>(event.release());
+  static_cast<void>(start.release());
+  streams.clear();
+  done.clear();
+}
+
+std::unique_ptr<LaneGroup> VirtualRanks::allocate_lane(int number, const LaneOptions& options) {
+  const int num_streams = static_cast<int>(lanes_.size() + 1) * world_size();
+  if (num_streams > kMaxRanks) {
+    throw UserError(
+        fmt::format("comm.lane({}): {} virtual ranks on one GPU with {} lanes need {} streams; it "
+                    "has {} at once",
+                    number, world_size(), lanes_.size() + 1, num_streams, kMaxRanks));
+  }
   const LaneShape shape = LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), world_size());
-  lane_window_ = allocate(shape.num_bytes);
+  auto streams = std::make_unique<RankStreams>(device_, world_size());
+  auto group = std::make_unique<LaneGroup>();
+  group->number = number;
+  group->options = options;
+  group->window = allocate(shape.num_bytes);
   const ContextGuard guard(device_);
   for (const int rank : all_ranks_) {
-    const device::WindowHandle& handle = lane_window_->handle(rank);
+    const device::WindowHandle& handle = group->window->handle(rank);
     check_cuda(cuda::api().fill_bytes(reinterpret_cast<cuda::DevicePointer>(handle.local), 0,
-                                      shape.num_bytes, streams_[rank]->get()),
+                                      shape.num_bytes, streams->streams[rank]->get()),
                "cuMemsetD8Async");
-    lanes_.push_back(std::make_unique<Lane>(device_, Lane::Setup{.rank = rank,
-                                                                 .window = handle,
-                                                                 .shape = shape,
-                                                                 .device_comm = device_comms_[rank],
-                                                                 .exclusive = true}));
+    group->of_rank.push_back(
+        std::make_unique<Lane>(device_, Lane::Setup{.number = number,
+                                                    .rank = rank,
+                                                    .window = handle,
+                                                    .place = group->window->place(),
+                                                    .shape = shape,
+                                                    .device_comm = device_comms_[rank],
+                                                    .exclusive = true}));
   }
-  for (const auto& stream : streams_) stream->synchronize();
+  for (const auto& stream : streams->streams) stream->synchronize();
+  streams_.push_back(std::move(streams));
+  return group;
 }
 
 std::unique_ptr<Window> VirtualRanks::allocate(std::size_t num_bytes) {
@@ -67,13 +96,20 @@ std::unique_ptr<Window> VirtualRanks::allocate(std::size_t num_bytes) {
 }
 
 // One caller speaks for all ranks: they agree.
-void VirtualRanks::agree_on_window(std::string_view, std::uint64_t) {}
+void VirtualRanks::agree(std::string_view, std::uint64_t) {}
 
 int VirtualRanks::agree_minimum(std::string_view, std::uint64_t, int value) { return value; }
 
 void VirtualRanks::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
-                          const ArgumentValue* values) {
-  launch_on(present_ranks_, kernel, grid, stream, values);
+                          const ArgumentValue* values, LaneGroup* lane) {
+  launch_on(present_ranks_, kernel, grid, stream, values, lane);
+}
+
+VirtualRanks::RankStreams& VirtualRanks::streams_of(const LaneGroup* lane) {
+  for (std::size_t i = 0; lane != nullptr && i < lanes_.size(); ++i) {
+    if (lanes_[i].get() == lane) return *streams_[i];
+  }
+  return *streams_[0];
 }
 
 void VirtualRanks::leave_out(const std::vector<int>& ranks) {
@@ -83,32 +119,38 @@ void VirtualRanks::leave_out(const std::vector<int>& ranks) {
 }
 
 void VirtualRanks::launch_on(const std::vector<int>& ranks, const GpuKernel& kernel, int grid,
-                             cuda::Stream stream, const ArgumentValue* values) {
+                             cuda::Stream stream, const ArgumentValue* values, LaneGroup* lane) {
   if (closed_) require_open("launch");
+  if (lane == nullptr && kernel.takes_lane()) lane = &this->lane(0);
   const ContextGuard guard(device_);
   const cuda::Api& api = cuda::api();
-  check_cuda(api.event_record(start_->get(), stream), "cuEventRecord");
+  RankStreams& on = streams_of(lane);
+  check_cuda(api.event_record(on.start->get(), stream), "cuEventRecord");
   for (const int rank : ranks) {
-    const cuda::Stream own = streams_.at(rank)->get();
-    check_cuda(api.stream_wait_event(own, start_->get(), 0), "cuStreamWaitEvent");
-    launch_rank(rank, kernel, grid, values + rank * kernel.layout().slots.size());
-    check_cuda(api.event_record(done_[rank]->get(), own), "cuEventRecord");
+    const cuda::Stream own = on.streams.at(rank)->get();
+    check_cuda(api.stream_wait_event(own, on.start->get(), 0), "cuStreamWaitEvent");
+    launch_rank(rank, kernel, grid, values + rank * kernel.layout().slots.size(), lane, own);
+    check_cuda(api.event_record(on.done[rank]->get(), own), "cuEventRecord");
   }
   // Behind all launches: the legacy stream would otherwise hold back later ranks.
   for (const int rank : ranks) {
-    check_cuda(api.stream_wait_event(stream, done_[rank]->get(), 0), "cuStreamWaitEvent");
+    check_cuda(api.stream_wait_event(stream, on.done[rank]->get(), 0), "cuStreamWaitEvent");
   }
 }
 
 void VirtualRanks::launch_rank(int rank, const GpuKernel& kernel, int grid,
-                               const ArgumentValue* values) {
-  const cuda::Stream stream = streams_[rank]->get();
-  if (kernel.takes_lane()) {
-    lanes_[rank]->launch(kernel, grid, stream, values);
+                               const ArgumentValue* values, LaneGroup* lane, cuda::Stream stream) {
+  if (lane == nullptr) {
+    kernel.launch(grid, stream, values,
+                  {.device_comm = device_comms_[rank].data(), .lane = nullptr, .exclusive = true});
     return;
   }
-  kernel.launch(grid, stream, values,
-                {.device_comm = device_comms_[rank].data(), .lane = nullptr, .exclusive = true});
+  try {
+    lane->of_rank[rank]->launch(kernel, grid, stream, values);
+  } catch (const Error& error) {
+    lane->end(error.message());  // ranks that were launched before wait for this one
+    throw;
+  }
 }
 
 void VirtualRanks::barrier() {
@@ -131,18 +173,13 @@ void VirtualRanks::close() {
   }
   closed_ = true;
   release_memory();
-  lane_window_.reset();
 }
 
 void VirtualRanks::abandon() noexcept {
   closed_ = true;
   abandon_memory();
-  for (auto& stream : streams_) static_cast<void>(stream.release());
-  for (auto& event : done_) static_cast<void>(event.release());
-  static_cast<void>(start_.release());
-  static_cast<void>(lane_window_.release());
+  for (auto& each : streams_) each->abandon();
   streams_.clear();
-  done_.clear();
 }
 
 VirtualRanks::~VirtualRanks() {

@@ -43,6 +43,7 @@ class Window {
   /// What a kernel of the process's `local_rank`-th rank takes; 0 except in a virtual world. Its
   /// `local` is `address` of that rank.
   const device::WindowHandle& handle(int local_rank = 0) const { return handles_.at(local_rank); }
+  const Place& place() const { return place_; }
   bool is_reachable(int rank) const;
   /// The address of `rank`'s copy, for this process's GPU. UserError where no load reaches it, and
   /// after `release`.

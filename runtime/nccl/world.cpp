@@ -16,8 +16,12 @@ GpuWorld::GpuWorld(const Device& device, int rank, Target target, std::size_t de
       target_(std::move(target)),
       device_comm_bytes_(device_comm_bytes) {}
 
-void GpuWorld::require_open(std::string_view what) const {
+void GpuWorld::require_not_closed(std::string_view what) const {
   if (closed_) throw UserError(fmt::format("{}: the communicator is closed", what));
+}
+
+void GpuWorld::require_open(std::string_view what) const {
+  require_not_closed(what);
   for (const auto& lane : lanes_) lane->check();
 }
 
@@ -26,7 +30,7 @@ std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream str
   const ContextGuard guard(device_);
   if (num_bytes == 0) throw UserError("comm.window: a window must have at least one element");
   refuse_capture(stream, "making a window (comm.window)");
-  agree_on_window("comm.window: the window's size in bytes", num_bytes);
+  agree("comm.window: the window's size in bytes", num_bytes);
   windows_.push_back(allocate(num_bytes));
   struct Share {
     std::shared_ptr<GpuWorld> world;
@@ -43,19 +47,56 @@ void GpuWorld::free(const Window& window) {
   if (found == windows_.end()) {
     throw UserError("comm.free: this communicator has no such window (freed before?)");
   }
-  agree_on_window("comm.free: the window's number", found - windows_.begin());
+  agree("comm.free: the window's number", found - windows_.begin());
   synchronize();
   barrier();  // no rank's kernel still reads a peer's copy
   (*found)->release();
   windows_.erase(found);
 }
 
-int GpuWorld::grid_limit(const GpuKernel& kernel) const {
-  if (kernel.artifact().resources.waits || kernel.takes_lane()) require_open("launch");
+LaneGroup& GpuWorld::make_lane(int number, const LaneOptions& options, cuda::Stream stream) {
+  require_open("comm.lane");
+  const ContextGuard guard(device_);
+  refuse_capture(stream, "making a lane (comm.lane)");
+  const std::string call = fmt::format("comm.lane({}, {})", number, options.to_string());
+  agree(call, 0);
+  for (const auto& lane : lanes_) {
+    if (lane->number != number) continue;
+    if (lane->options == options) return *lane;
+    throw UserError(
+        fmt::format("{}: lane {} was made with {}; a lane keeps its options: ask for it with "
+                    "these, or for another number",
+                    call, number, lane->options.to_string()));
+  }
+  check_budgets(lanes_, number, options, num_sms_of_rank());
+  lanes_.push_back(allocate_lane(number, options));
+  return *lanes_.back();
+}
+
+void GpuWorld::set_first_lane(const LaneOptions& options) {
+  agree(fmt::format("tw.init({})", options.to_string()), 0);
+  check_budgets({}, 0, options, num_sms_of_rank());
+  lanes_.at(0)->set_options(options);
+}
+
+LaneGroup& GpuWorld::lane(int number) const {
+  for (const auto& lane : lanes_) {
+    if (lane->number == number) return *lane;
+  }
+  require_not_closed("a lane");
+  throw UserError(
+      fmt::format("there is no lane {}: make it with comm.lane({}), on all ranks", number, number));
+}
+
+int GpuWorld::grid_limit(const GpuKernel& kernel, int lane_number) const {
+  const bool waits = kernel.artifact().resources.waits;
+  if (waits || kernel.takes_lane()) require_not_closed("launch");
   int limit = kernel.max_coresident_grid();
-  if (kernel.artifact().resources.waits) limit /= num_local_ranks();
-  if (kernel.takes_lane()) limit = std::min<int>(limit, lanes_[0]->num_slots());
-  return limit;
+  if (waits) limit /= num_local_ranks();
+  if (!kernel.takes_lane()) return limit;
+  const LaneGroup& on = lane(lane_number);
+  on.check();
+  return std::min(limit, on.grid_limit());
 }
 
 void GpuWorld::check() const {
@@ -80,7 +121,7 @@ void GpuWorld::release_memory() {
 
 void GpuWorld::abandon_memory() noexcept {
   // Freeing can block on work that never ends, and on a dead context: the process's end does it.
-  for (auto& lane : lanes_) static_cast<void>(lane.release());
+  for (auto& lane : lanes_) lane->abandon();
   for (const auto& window : windows_) window->abandon();
   lanes_.clear();
   windows_.clear();

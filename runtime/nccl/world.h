@@ -9,7 +9,7 @@
 #include "compiler/jit/target.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
-#include "runtime/nccl/lane.h"
+#include "runtime/nccl/lane_group.h"
 #include "runtime/nccl/window.h"
 
 namespace tilewire {
@@ -31,8 +31,7 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// This process's rank; 0 in a virtual world.
   int rank() const { return rank_; }
   /// Ranks that this process drives: 1, or all of a virtual world.
-  int num_local_ranks() const { return static_cast<int>(lanes_.size()); }
-  Lane& lane(int local_rank = 0) { return *lanes_.at(local_rank); }
+  virtual int num_local_ranks() const { return 1; }
   /// `sizeof(ncclDevComm)`, for `GpuKernel`.
   std::size_t device_comm_bytes() const { return device_comm_bytes_; }
 
@@ -43,18 +42,31 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// Collective: gives a window's memory back. UserError where ranks name different windows.
   void free(const Window& window);
 
-  /// The largest grid of this kernel that this process's ranks can hold at once.
-  int grid_limit(const GpuKernel& kernel) const;
+  /// Collective: the lane of this number, made at the first call. UserError where ranks ask for
+  /// different ones (names both), where it was made with other options, where the budgets don't fit
+  /// the GPU together, or where `stream`, the caller's current one, is being captured.
+  LaneGroup& make_lane(int number, const LaneOptions& options, cuda::Stream stream = nullptr);
+  /// Collective, before the first launch: the options of lane 0. Alike on all ranks, as above.
+  void set_first_lane(const LaneOptions& options);
+  /// A lane that was made; UserError where there is none of that number.
+  LaneGroup& lane(int number) const;
+
+  /// The largest grid of this kernel that this process's ranks can hold at once on a lane.
+  int grid_limit(const GpuKernel& kernel, int lane_number = 0) const;
 
   /// Collective: the least of all ranks' `value`s. UserError naming two ranks where their
   /// `agreement` (a hash of what must be the same everywhere) differs. `what` is for messages.
   virtual int agree_minimum(std::string_view what, std::uint64_t agreement, int value) = 0;
 
-  /// Launches on every rank that this process drives, on `stream` as the caller sees it.
-  /// `values[local_rank * number of slots + slot]`; see `GpuKernel::launch`. The grid must have
-  /// passed `GpuKernel::check_grid` with `grid_limit`.
+  /// Launches on every rank that this process drives, on `stream` as the caller sees it, and on
+  /// `lane`, for a kernel that takes one. `values[local_rank * number of slots + slot]`; see
+  /// `GpuKernel::launch`. The grid must have passed `GpuKernel::check_grid` with `grid_limit` and
+  /// `LaneGroup::check_budget`.
   virtual void launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
-                      const ArgumentValue* values) = 0;
+                      const ArgumentValue* values, LaneGroup* lane) = 0;
+  void launch(const GpuKernel& kernel, int grid, cuda::Stream stream, const ArgumentValue* values) {
+    launch(kernel, grid, stream, values, kernel.takes_lane() ? &lane(0) : nullptr);
+  }
 
   /// Collective: returns when all ranks have called it, and their GPUs have done all that was
   /// launched before. HangError where one doesn't come within TILEWIRE_TIMEOUT.
@@ -75,8 +87,13 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   GpuWorld(const Device& device, int rank, Target target, std::size_t device_comm_bytes);
 
   virtual std::unique_ptr<Window> allocate(std::size_t num_bytes) = 0;
-  /// Makes sure that all ranks are about to do the same to a window; see `window` and `free`.
-  virtual void agree_on_window(std::string_view what, std::uint64_t value) = 0;
+  /// Collective: a lane's state on all ranks, cleared.
+  virtual std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) = 0;
+  /// Of the GPU's multiprocessors, those that one rank may use.
+  virtual int num_sms_of_rank() const { return device_.num_sms(); }
+  /// Makes sure that all ranks are about to do the same; see `window`, `free` and `make_lane`.
+  virtual void agree(std::string_view what, std::uint64_t value) = 0;
+  void require_not_closed(std::string_view what) const;
   void require_open(std::string_view what) const;
   /// The end of the world where nothing went wrong, and where something did.
   void release_memory();
@@ -86,8 +103,8 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   int rank_;
   Target target_;
   std::size_t device_comm_bytes_;
-  std::vector<std::unique_ptr<Lane>> lanes_;      ///< one per local rank
-  std::vector<std::shared_ptr<Window>> windows_;  ///< in order of creation, alike on all ranks
+  std::vector<std::unique_ptr<LaneGroup>> lanes_;  ///< in order of creation, lane 0 first
+  std::vector<std::shared_ptr<Window>> windows_;   ///< in order of creation, alike on all ranks
   bool closed_ = false;
 };
 

@@ -24,13 +24,35 @@ struct HangReport {
 };
 inline constexpr uint32_t kMaxHangReports = 32;  // of each kind
 
+/// Launches that don't fit together (launch_log.cuh), where HangPage::stop is 3.
+struct alignas(16) Misfit {
+  uint32_t is_valid;
+  uint32_t peer;   // world rank whose launch of the same number was another one; this rank: two
+                   // launches of the lane ran at once
+  uint32_t own;    // hash of this rank's launch
+  uint32_t other;  // of the one that doesn't fit
+};
+
 /// Host-visible page of a lane: reports, and the word that stops every wait.
 struct HangPage {
-  uint32_t stop;  // 0: run; 1: leave all waits and trap; 2: leave all waits (abort)
+  uint32_t stop;  // 0: run; 1: leave all waits and trap; 2: leave all waits (abort); 3: so, Misfit
   uint32_t reserved;
   // Places taken, by atomic add, of each kind: HangReport::final. May run past kMaxHangReports.
   uint32_t num_reports[2];
   HangReport reports[2][kMaxHangReports];
+  Misfit misfit;
+};
+
+/// Two-sided launches that each rank remembers of each rank of the LSA team.
+inline constexpr uint32_t kLoggedLaunches = 4;
+inline constexpr uint64_t kLaunchLogOffset = 128;  // from LaunchWords to the log behind them
+
+/// What only this rank's own two-sided launches use, at `Lane::launch_offset`. Behind it the log:
+/// uint64 words [source rank of the LSA team][number % kLoggedLaunches], each the number of a
+/// launch (counted from 1) in the high half and its hash in the low one.
+struct LaunchWords {
+  uint32_t busy;          // the sum of the hashes of the launches that run now
+  uint32_t num_launches;  // that have begun
 };
 
 /// The synchronisation state that launches share, passed by value. Addresses of peers come from
@@ -49,6 +71,12 @@ struct Lane {
   HangPage* hang;           // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
+  uint64_t launch_offset;  // bytes from the window's start to LaunchWords
+  uint64_t lsa_base;       // address of the copy of the LSA team's first rank
+  uint64_t lsa_stride;     // bytes from one rank's copy to the next one's
+  uint32_t launch_hash;    // of the launched kernel, its grid and constants; not 0
+  uint16_t lsa_rank;
+  uint16_t lsa_size;
 };
 
 inline constexpr uint32_t kGridWordBytes = 128;
@@ -67,8 +95,10 @@ struct WindowHandle {
 };
 
 static_assert(sizeof(HangReport) == 32);
-static_assert(sizeof(HangPage) == 16 + 64 * sizeof(HangReport));
-static_assert(sizeof(Lane) == 72);
+static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
+static_assert(sizeof(Misfit) == 16);
+static_assert(sizeof(LaunchWords) == 8);
+static_assert(sizeof(Lane) == 104);
 static_assert(sizeof(WindowHandle) == 24);
 
 }  // namespace tilewire::device

@@ -34,6 +34,7 @@ Artifact full_artifact() {
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
   artifact.launch = {512, 2, true, 1024, {1, 0}, 3};
   artifact.resources = {true, false, true, false};
+  artifact.protocol = {.name = "k(B=3)", .digest = 0xfedcba9876543210, .slots = {3, 5}};
   artifact.arena_bytes = std::int64_t{1} << 40;
   return artifact;
 }
@@ -68,6 +69,9 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.launch.useful_grid_dimensions == std::vector<int>{1, 0});
   CHECK(read.launch.num_counters == 3);
   CHECK(read.resources == artifact.resources);
+  CHECK(read.protocol.name == artifact.protocol.name);
+  CHECK(read.protocol.digest == artifact.protocol.digest);
+  CHECK(read.protocol.slots == artifact.protocol.slots);
   CHECK(read.arena_bytes == artifact.arena_bytes);
   CHECK(to_json(read) == to_json(artifact));
 }

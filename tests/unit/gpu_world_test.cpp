@@ -19,9 +19,48 @@ TEST_CASE("a lane's parts don't overlap and serve the largest co-resident grid")
     CHECK(shape.phase_offset % 128 == 0);
     CHECK(shape.phase_offset + 4ull * shape.num_slots <= shape.grid_offset);
     CHECK(shape.grid_offset % 128 == 0);
-    CHECK(shape.grid_offset + 128ull * (lsa_size + 1) == shape.num_bytes);
+    CHECK(shape.grid_offset + 128ull * (lsa_size + 1) <= shape.launch_offset);
     CHECK(shape.num_slots < device::kGridPhase);
+    CHECK(shape.launch_offset % 128 == 0);
+    CHECK(shape.launch_offset + device::kLaunchLogOffset + 32ull * lsa_size == shape.num_bytes);
   }
+}
+
+TEST_CASE("lanes have one number and one set of options each, and budgets fit the GPU") {
+  std::vector<std::unique_ptr<LaneGroup>> lanes;
+  const auto add = [&](int number, LaneOptions options) {
+    check_budgets(lanes, number, options, 132);
+    lanes.push_back(std::make_unique<LaneGroup>());
+    lanes.back()->number = number;
+    lanes.back()->options = options;
+  };
+  add(0, {});
+  add(1, {.num_sms = 100});
+  CHECK_THROWS_WITH(
+      check_budgets(lanes, 2, {.num_sms = 33}, 132),
+      "comm.lane(2): budgets of 133 multiprocessors together (33 of this lane, 100 of "
+      "lane 1), a rank has 132: ask for at most 32");
+  add(2, {.num_sms = 32});
+  CHECK_NOTHROW(check_budgets(lanes, 3, {}, 132));
+  CHECK_THROWS_AS(check_budgets(lanes, -1, {}, 132), UserError);
+  CHECK_THROWS_AS(check_budgets(lanes, 3, {.num_sms = -1}, 132), UserError);
+
+  Artifact artifact;
+  artifact.kernel = "k";
+  CHECK_NOTHROW(lanes[1]->check_budget(artifact, 100));
+  CHECK_NOTHROW(lanes[0]->check_budget(artifact, 100000));
+  CHECK_THROWS_WITH(lanes[1]->check_budget(artifact, 101),
+                    "kernel `k`: a grid of 101 on lane 1, whose budget is 100 multiprocessors: use "
+                    "tw.auto or a grid of at most 100");
+}
+
+TEST_CASE("ranks that meet at different calls are told both") {
+  CHECK_NOTHROW(require_same_call("comm.barrier", 1, "comm.barrier"));
+  CHECK_THROWS_WITH(require_same_call("comm.lane(1, sms=16, exclusive=False)", 3,
+                                      "comm.lane(1, sms=8, exclusive=False)"),
+                    test::contains("ranks meet at different calls: rank 0 is in comm.lane(1, "
+                                   "sms=16, exclusive=False), rank 3 in comm.lane(1, sms=8, "
+                                   "exclusive=False)"));
 }
 
 TEST_CASE("a window's copies lie one stride apart, as far as loads reach") {

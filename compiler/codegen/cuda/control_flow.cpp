@@ -68,6 +68,7 @@ void KernelWriter::write_statement(const Statement& statement) {
         throw InternalError(fmt::format("'{}' is left in a lowered program", statement.op->name),
                             statement.location);
       }
+      announce_before(statement);
       return statement.op->emit_cuda(statement, emitter_);
     case StatementKind::kFor:
       return write_for(statement);
@@ -80,6 +81,12 @@ void KernelWriter::write_statement(const Statement& statement) {
     case StatementKind::kReturn:
       return emitter_.statement("return;");
   }
+}
+
+void KernelWriter::announce_before(const Statement& op) {
+  if (is_announced_ || op.op->resources == nullptr || !op.op->resources(op).two_sided) return;
+  is_announced_ = true;
+  emitter_.statement("launch.announce();");
 }
 
 std::vector<KernelWriter::CarriedVariable> KernelWriter::write_carried(const Statement& loop) {

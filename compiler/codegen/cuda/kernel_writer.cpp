@@ -228,6 +228,10 @@ void KernelWriter::write_preamble() {
     writer.line(
         fmt::format("__shared__ alignas(16) char shared[{}];", emitter_.plan_.num_shared_bytes));
   }
+  if (description_.resources.two_sided) {
+    emitter_.include("launch_guard.cuh");
+    writer.line("tw::LaunchGuard<kThreads> launch(lane, comm.rank);");
+  }
   write_peer_addresses();
   if (description_.launch.num_counters > 0) {
     emitter_.include("counters.cuh");
