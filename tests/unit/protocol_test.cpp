@@ -17,13 +17,13 @@ Protocol protocol(const std::string& declarations, const std::string& statements
   return artifact.protocol;
 }
 
-const std::string kDeclarations = "  tensor %y: f32[N]\n  tensor %z: f32[M]\n  scalar %n: i32";
+const std::string kDeclarations = "  tensor %y: f32[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  dimension %N\n  dimension %M";
 const std::string kBarrier =
     "barrier() {order = \"acq_rel\", scope = \"instance\", team = \"world\"}";
 
 std::string loop_over(const std::string& extent) {
-  return "  %zero = constant() {dtype = index, value = 0}\n"
-         "  %one = constant() {dtype = index, value = 1}\n"
+  return "  %zero = constant() {dtype = i64, value = 0}\n"
+         "  %one = constant() {dtype = i64, value = 1}\n"
          "  for %i = range(%zero, " +
          extent + ", %one) {\n    " + kBarrier + "\n  }";
 }
@@ -39,7 +39,7 @@ TEST_CASE("a launch's hash has the run-time integers that decide how often ranks
   REQUIRE(over_n.slots.size() == 1);
   CHECK(over_n.slots[0] + 1 == over_m.slots[0]);
   const Protocol over_scalar =
-      protocol(kDeclarations, "  %count = cast(%n) {dtype = index}\n" + loop_over("%count"));
+      protocol(kDeclarations, "  %count = cast(%n) {dtype = i64}\n" + loop_over("%count"));
   CHECK(over_scalar.slots == std::vector<int>{2});
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a launch's digest tells constants, types and waits apart") {
   CHECK(once.digest == protocol(kDeclarations, "  " + kBarrier).digest);
   CHECK(once.digest != protocol(kDeclarations, "  " + kBarrier + "\n  " + kBarrier).digest);
   CHECK(once.digest !=
-        protocol("  tensor %y: f16[N]\n  tensor %z: f32[M]\n  scalar %n: i32", "  " + kBarrier)
+        protocol("  tensor %y: f16[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  dimension %N\n  dimension %M", "  " + kBarrier)
             .digest);
   CHECK(once.name == "p()");
 }

@@ -15,6 +15,7 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
+#include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/math.cuh"
 #include "tilewire/memory.cuh"
@@ -34,6 +35,7 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
     float eps, int64_t T, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[64];
+  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   tw::bf16* const x_rank_0 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0));
   tw::bf16* const x_rank_1 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1));
@@ -47,6 +49,7 @@ allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* g
   tw::LsaBarrier<8, kThreads> barrier(comm, lane, slot);
 
   // 1. allreduce_rmsnorm.py:5: barrier(team=world)
+  launch.announce();
   barrier.sync<tw::Order::kAcquire>(0);
 
   // 2. allreduce_rmsnorm.py:6: for

@@ -12,6 +12,7 @@
 
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
+#include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/tile.cuh"
@@ -26,11 +27,13 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_from_next_rank_kernel(const __grid_constant__ tw::WindowHandle x, float* y, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
 
   // 1. copy_from_next_rank.py:2: barrier(team=world)
+  launch.announce();
   barrier.sync<tw::Order::kAcquire>(0);
 
   // 2. copy_from_next_rank.py:3: for
