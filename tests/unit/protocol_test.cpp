@@ -17,7 +17,8 @@ Protocol protocol(const std::string& declarations, const std::string& statements
   return artifact.protocol;
 }
 
-const std::string kDeclarations = "  tensor %y: f32[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  dimension %N\n  dimension %M";
+const std::string kDeclarations =
+    "  tensor %y: f32[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  dimension %N\n  dimension %M";
 const std::string kBarrier =
     "barrier() {order = \"acq_rel\", scope = \"instance\", team = \"world\"}";
 
@@ -25,7 +26,7 @@ std::string loop_over(const std::string& extent) {
   return "  %zero = constant() {dtype = i64, value = 0}\n"
          "  %one = constant() {dtype = i64, value = 1}\n"
          "  for %i = range(%zero, " +
-         extent + ", %one) {\n    " + kBarrier + "\n  }";
+         extent + ", %one) {\n    " + kBarrier + "\n    yield\n  }";
 }
 
 }  // namespace
@@ -54,9 +55,10 @@ TEST_CASE("a launch's digest tells constants, types and waits apart") {
   const Protocol once = protocol(kDeclarations, "  " + kBarrier);
   CHECK(once.digest == protocol(kDeclarations, "  " + kBarrier).digest);
   CHECK(once.digest != protocol(kDeclarations, "  " + kBarrier + "\n  " + kBarrier).digest);
-  CHECK(once.digest !=
-        protocol("  tensor %y: f16[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  dimension %N\n  dimension %M", "  " + kBarrier)
-            .digest);
+  CHECK(once.digest != protocol("  tensor %y: f16[N]\n  tensor %z: f32[M]\n  scalar %n: i32\n  "
+                                "dimension %N\n  dimension %M",
+                                "  " + kBarrier)
+                           .digest);
   CHECK(once.name == "p()");
 }
 

@@ -14,6 +14,7 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/grid_barrier.cuh"
+#include "tilewire/launch_guard.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/tile.cuh"
 
@@ -27,6 +28,7 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 meet_on_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, float* y, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
   const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaGridBarrier<2> grid_barrier(comm, lane, slot);
@@ -43,6 +45,7 @@ meet_on_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, f
 
   // 3. meet_on_all_ranks.py:5: barrier(team=world, scope=grid)
   __syncthreads();
+  launch.announce();
   grid_barrier.sync<tw::Order::kAcqRel>(0);
 
   // 4. meet_on_all_ranks.py:6: for
