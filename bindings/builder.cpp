@@ -276,6 +276,7 @@ void bind_builder(py::module_& module) {
   bind_numbers(builder);
   bind_control_flow(builder);
   bind_builder_work(module, builder);
+  bind_builder_put(builder);
 }
 
 }  // namespace tilewire::bindings

@@ -26,4 +26,7 @@ using BuilderClass = pybind11::class_<PythonBuilder>;
 /// Adds the methods of `compiler/frontend/builder_work.cpp`: dividing work.
 void bind_builder_work(pybind11::module_& module, BuilderClass& builder);
 
+/// Those of `compiler/frontend/builder_put.cpp`: what goes to other ranks, and sums over them.
+void bind_builder_put(BuilderClass& builder);
+
 }  // namespace tilewire::bindings

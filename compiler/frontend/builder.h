@@ -226,6 +226,22 @@ class Builder {
   /// Puts `value` where `compare` is, bit for bit.
   Value* atomic_cas(Value* view, Operand compare, Operand value, const AtomicOptions& options);
 
+  // builder_put.cpp
+  /// Moves a tile, or what a view holds, to a view of its shape at any rank; elements that one of
+  /// two views doesn't have are left out. What signals that rank afterwards covers it.
+  void put(Value* view, Operand source);
+  void put_value(Value* view, Operand value);  ///< one element
+  void flush();                                ///< what was put has been read: it may be written
+  /// Adds to each element of a view at a rank that stores reach, in no order, rounding each time.
+  void accumulate(Value* view, Operand value);
+  /// The sum of all ranks' copies of a window's view. `order`: `rank` (equal bits everywhere),
+  /// `any`.
+  Value* all_reduce_load(Value* view, std::string_view order = "rank",
+                         std::string_view team = "world");
+  /// Adds to the copies of a window's view at all ranks, in no order, rounding each time.
+  void reduce_store(Value* view, Operand value, std::string_view order = "any",
+                    std::string_view team = "world");
+
   // builder_matmul.cpp
   struct MatmulOptions {
     /// The accumulator, of the result's dtype and shape.
@@ -365,6 +381,8 @@ class Builder {
   void report(std::string_view op, Values operands, Attributes attributes);
   Value* atomic_of(std::string_view kind, Value* view, const std::vector<Operand>& values,
                    const AtomicOptions& options);
+  Value* source_for(std::string_view call, Value* view, const Operand& source);
+  void require_whole_window(std::string_view call, const Value* view);
   Value* matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options);
   Value* matmul_of_views(Value* a, Value* b, const MatmulOptions& options);
   Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);

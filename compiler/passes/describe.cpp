@@ -5,8 +5,10 @@
 
 #include "compiler/ir/names.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/put.h"
 #include "compiler/passes/lower.h"
 #include "compiler/passes/protocol.h"
+#include "templates/tilewire/copy_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -41,6 +43,7 @@ std::vector<bool> written_parameters(const Program& program) {
   std::vector<bool> written(program.parameters.size());
   for_each_statement(program.body, [&](const Statement& statement) {
     if (statement.kind != StatementKind::kOp || statement.op->effect != Effect::kWrites) return;
+    if (statement.operands.empty()) return;
     const Statement* address = statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
       address = address->operands.at(0)->definition;
@@ -132,6 +135,9 @@ Artifact describe(const Program& lowered, const Target& target) {
   artifact.wait_sites = wait_sites_of(lowered);
   artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);
   artifact.launch.num_threads = lowered.num_threads;
+  if (has_bulk_copies(lowered, target)) {
+    artifact.launch.dynamic_shared_bytes = device::copy_shared_bytes(target.compute_capability);
+  }
   artifact.launch.cooperative = artifact.resources.waits;
   artifact.launch.useful_grid_dimensions = lowered.useful_grid_dimensions;
   return artifact;

@@ -27,6 +27,9 @@ constexpr int kLoopWeight = 8;  // a conversion inside a loop counts as so many 
 constexpr int kCoalescedLanes = 8;
 
 /// A power of two that gives each thread about `kElementsPerThread` elements of the largest tile.
+/// So that a copy between views has enough bytes in flight.
+constexpr int kLeastCopyThreads = 256;
+
 int threads_for(std::int64_t num_elements) {
   int threads = kMinThreads;
   while (threads < kUsualMaxThreads && threads * kElementsPerThread < num_elements) threads *= 2;
@@ -112,6 +115,10 @@ class LayoutInference {
       largest = std::max(largest, group.num_elements());
     }
     program_.num_threads = threads_for(largest);
+    for_each_statement(program_.body, [this](const Statement& statement) {
+      if (!statement.is("view_copy")) return;
+      program_.num_threads = std::max(program_.num_threads, kLeastCopyThreads);
+    });
     for (LayoutGroup& group : groups_.all()) {
       if (group.wants_rows()) set(group, rows_of(group));
     }

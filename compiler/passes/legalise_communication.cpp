@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -96,6 +97,12 @@ class Legaliser {
         barrier(*statement, region.statements);
       } else if (statement->is("at")) {
         at(std::move(statement), region.statements);
+      } else if (statement->is("all_reduce_load")) {
+        all_reduce_load(std::move(statement), region.statements);
+      } else if (statement->is("reduce_store")) {
+        reduce_store(*statement, region.statements);
+      } else if (statement->is("flush")) {
+        // In reach of loads and stores a source has been read when its put is over.
       } else if (statement->is("is_lsa")) {
         is_lsa(std::move(statement), region.statements);
       } else if (statement->kind == StatementKind::kIf) {
@@ -193,6 +200,60 @@ class Legaliser {
     }
     statement->attributes["team"] = std::string("lsa");
     into.push_back(std::move(statement));
+  }
+
+  /// Ranks of the team of a sum, which loads and stores reach.
+  int team_of_sum(const Statement& statement) const {
+    if (statement.text("team") == "lsa" || target_.lsa_size == target_.world_size) {
+      return target_.lsa_size;
+    }
+    throw UserError(
+        fmt::format("{}: team=\"world\" has ranks that loads and stores don't reach on `{}` (teams "
+                    "of {} in a world of {}); supported is team=\"lsa\"",
+                    statement.op->name, target_.to_string(), target_.lsa_size, target_.world_size),
+        statement.location);
+  }
+
+  Value* copy_at(Value* view, Value* rank, Inserter& insert) const {
+    return target_.lsa_size == 1 ? view
+                                 : insert.op("at", {view, rank}, {{"team", std::string("lsa")}});
+  }
+
+  /// All loads first, so that they are under way together; then the sum, in rank order.
+  void all_reduce_load(std::unique_ptr<Statement> statement, Statements& into) {
+    Inserter insert(program_, into, statement->location);
+    const DType dtype = statement->result()->type.dtype;
+    std::vector<Value*> copies;
+    for (int rank = 0; rank < team_of_sum(*statement); ++rank) {
+      Value* view = copy_at(statement->operands[0], insert.constant(rank), insert);
+      copies.push_back(insert.op("load", {view}));
+    }
+    Value* sum = nullptr;
+    for (Value* copy : copies) {
+      if (copy->type.dtype != dtype) copy = insert.op("cast", {copy}, {{"dtype", dtype}});
+      sum = sum == nullptr ? copy : insert.op("add", {sum, copy});
+    }
+    replaced_.replace(statement->result(), sum);
+    removed_.push_back(std::move(statement));
+  }
+
+  /// Each rank begins with its own copy, so that not all add to one at a time.
+  void reduce_store(const Statement& statement, Statements& into) {
+    Inserter insert(program_, into, statement.location);
+    const int num_ranks = team_of_sum(statement);
+    Value* own = num_ranks == 1 ? nullptr : insert.op("rank", {}, {{"team", std::string("lsa")}});
+    for (int i = 0; i < num_ranks; ++i) {
+      Value* rank = own;
+      if (i > 0) {
+        rank = insert.op("mod",
+                         {insert.op("add", {own, insert.constant(i)}), insert.constant(num_ranks)});
+      }
+      Value* view = copy_at(statement.operands[0], rank, insert);
+      insert.op("atomic", {view, statement.operands[1]},
+                {{"kind", std::string("add")},
+                 {"order", std::string("relaxed")},
+                 {"scope", std::string(num_ranks == 1 ? "gpu" : "system")}});
+    }
   }
 
   Program& program_;

@@ -46,6 +46,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = elide_releases(std::move(program));
   done("elide_releases", program);
+  program = drain_copies(std::move(program));
+  done("drain_copies", program);
   program = infer_layouts(std::move(program), target);
   done("infer_layouts", program);
   program = hoist_invariants(std::move(program));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/ops/memory.h"
+#include "compiler/ops/op.h"
 #include "compiler/passes/bounds.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -104,8 +105,10 @@ class ViewLowering {
       const LoweredView& view = views_.at(statement.operands[0]);
       replaced_.replace(statement.result(),
                         view.dimensions.at(dimension).extent.materialise(insert));
+    } else if (statement.is("put") && statement.operands[1]->type.is_view()) {
+      copy(statement, insert);
     } else if (statement.is("load") || statement.is("store") || statement.is("atomic") ||
-               statement.is("prefetch")) {
+               statement.is("prefetch") || statement.is("put") || statement.is("put_value")) {
       access(statement, insert);
     } else {
       return reshape(statement, insert);
@@ -146,15 +149,25 @@ class ViewLowering {
     return true;
   }
 
+  void refuse_constant(const LoweredView& view, const Statement& statement) const {
+    if (!is_constant_.at(view.base)) return;
+    throw UserError(fmt::format("`{}` is annotated tw.constant: nobody writes it during the "
+                                "launch; annotate it tw.Tensor to store to it",
+                                view.base->name),
+                    statement.location);
+  }
+
+  void copy(const Statement& statement, Inserter& insert) {
+    const LoweredView& to = views_.at(statement.operands[0]);
+    const LoweredView& from = views_.at(statement.operands[1]);
+    refuse_constant(to, statement);
+    copy_view(to, from, {alignments_.at(to.base), alignments_.at(from.base)}, bounds_, insert);
+  }
+
   void access(const Statement& statement, Inserter& insert) {
     const LoweredView& view = views_.at(statement.operands[0]);
     const bool is_constant = is_constant_.at(view.base);
-    if ((statement.is("store") || statement.is("atomic")) && is_constant) {
-      throw UserError(fmt::format("`{}` is annotated tw.constant: nobody writes it during the "
-                                  "launch; annotate it tw.Tensor to store to it",
-                                  view.base->name),
-                      statement.location);
-    }
+    if (statement.op->effect == Effect::kWrites) refuse_constant(view, statement);
     if (view.gather && statement.is("prefetch")) {
       throw UserError("a prefetch takes no index tiles: prefetch rows in a loop, or whole",
                       statement.location);
@@ -186,7 +199,8 @@ class ViewLowering {
     if (statement.is("load") && is_constant) attributes["constant"] = true;
     if (statement.has("cache")) attributes["cache"] = statement.text("cache");
     if (statement.is("atomic")) describe_atomic(statement, attributes);
-    const std::string op = "tile_" + std::string(statement.op->name);
+    const bool is_put = statement.is("put") || statement.is("put_value");
+    const std::string op = "tile_" + std::string(is_put ? "store" : statement.op->name);
     Statement& lowered = insert.append(
         program_.new_op(op, std::move(operands), std::move(attributes), statement.location));
     if (lowered.results.empty()) return;

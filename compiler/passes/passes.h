@@ -20,8 +20,8 @@ Program choose_inline(Program program, const Target& target);
 /// the line that asks for what the target hasn't got.
 Program legalise_communication(Program program, const Target& target);
 
-/// Puts the stacks together that `canonicalise` hasn't folded into what uses them: as reshaped tiles
-/// one behind the other. Parts that are only stored go to their rows one by one.
+/// Puts the stacks together that `canonicalise` hasn't folded into what uses them: as reshaped
+/// tiles one behind the other. Parts that are only stored go to their rows one by one.
 Program lower_stacks(Program program);
 
 /// Replaces views: what makes, reads and writes them becomes index arithmetic, `address`, and ops
@@ -33,6 +33,10 @@ Program lower_views(Program program, bool checks_views = false);
 /// that a peer could see since it began or since its last release. Work of earlier launches was
 /// performed when they ended, and loads before the barrier are over when the CTA has met.
 Program elide_releases(Program program);
+
+/// Puts `drain_copies` before what releases bulk copies and before what may touch the memory that
+/// they write.
+Program drain_copies(Program program);
 
 /// Chooses threads per CTA and every tile's layout; a `relayout` stands where two layouts meet.
 Program infer_layouts(Program program, const Target& target);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/ops/memory.h"
@@ -90,5 +91,10 @@ Value* address_of(const LoweredView& view, Inserter& insert);
 /// divides the last extent, 16 bytes' worth at most. A mask may still cut through such a vector.
 /// `alignment`: of the parameter, in bytes.
 int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds);
+
+/// Appends a `view_copy` of the elements that both views have. UserError where one is made of index
+/// tiles. `alignments`: of the parameters, in bytes.
+void copy_view(LoweredView to, LoweredView from, std::pair<int, int> alignments, Bounds& bounds,
+               Inserter& insert);
 
 }  // namespace tilewire

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -81,12 +83,47 @@ void argsort(CpuInstance*, const CpuTile* tiles, const std::int64_t* constants) 
   sort_lines(tiles[0], &tiles[1], tiles[2], constants);
 }
 
+/// `constants`: rank, bytes of an element. Operands: to, from, then extent and both strides of each
+/// dimension, in elements.
+void view_copy(CpuInstance*, const CpuTile* tiles, const std::int64_t* constants) {
+  const auto rank = static_cast<std::size_t>(constants[0]);
+  const std::int64_t element = constants[1];
+  const auto number = [&](std::size_t dimension, std::size_t which) {
+    return *static_cast<const std::int64_t*>(tiles[2 + 3 * dimension + which].data);
+  };
+  std::vector<std::int64_t> index(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (number(i, 0) <= 0) return;
+  }
+  auto* to = static_cast<std::byte*>(tiles[0].data);
+  const auto* from = static_cast<const std::byte*>(tiles[1].data);
+  while (true) {
+    std::int64_t to_offset = 0;
+    std::int64_t from_offset = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      to_offset += index[i] * number(i, 1);
+      from_offset += index[i] * number(i, 2);
+    }
+    const bool is_run = number(rank - 1, 1) == 1 && number(rank - 1, 2) == 1;
+    const std::int64_t count = is_run ? number(rank - 1, 0) : 1;
+    std::memmove(to + to_offset * element, from + from_offset * element,
+                 static_cast<std::size_t>(count * element));
+    index[rank - 1] += count;
+    for (std::size_t i = rank - 1; index[i] == number(i, 0); --i) {
+      if (i == 0) return;
+      index[i] = 0;
+      ++index[i - 1];
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<CpuSymbol> tile_references() {
   return {{"tilewire_argsort", reinterpret_cast<void*>(argsort)},
           {"tilewire_histogram", reinterpret_cast<void*>(histogram)},
-          {"tilewire_sort", reinterpret_cast<void*>(sort)}};
+          {"tilewire_sort", reinterpret_cast<void*>(sort)},
+          {"tilewire_view_copy", reinterpret_cast<void*>(view_copy)}};
 }
 
 }  // namespace tilewire

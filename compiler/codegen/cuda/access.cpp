@@ -15,13 +15,16 @@ namespace {
 constexpr int kMaxVectorBytes = 16;
 constexpr int kLineBytes = 128;  // of the L2 cache
 
-/// Elements per instruction: what the layout keeps together and the access allows.
+}  // namespace
+
 int vector_of(const TileAccess& access, const Type& tile) {
   const std::int64_t row = access.dimensions.back().size;
   const std::int64_t vector =
       std::gcd(std::gcd<std::int64_t>(tile.layout.vector, access.vector), row);
   return static_cast<int>(std::min<std::int64_t>(vector, kMaxVectorBytes / num_bytes(tile.dtype)));
 }
+
+namespace {
 
 bool is_one_piece(const TileAccess& access) {
   if (access.offsets != nullptr) return false;

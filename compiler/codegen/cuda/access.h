@@ -13,6 +13,8 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter);
 /// says where each dimension lies. `tile`: the type of what is read or written.
 std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
                         CudaEmitter& emitter, bool is_spelled_out = false);
+/// Elements per instruction: what the layout keeps together and the access allows.
+int vector_of(const TileAccess& access, const Type& tile);
 /// The conditions under which an access of rank 0 exists; empty: always.
 std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter);
 void emit_tile_prefetch_cuda(const Statement& statement, CudaEmitter& emitter);

@@ -50,6 +50,14 @@ bool is_fetched_scalar(const Statement& statement) {
   return statement.flag("returns") && statement.integers("shape").empty();
 }
 
+/// Sums that nobody looks at go by vectors, where the GPU adds them.
+bool adds_vectors(const Statement& statement, const TileAccess& access) {
+  const DType dtype = access.tile->type.dtype;
+  const bool has_vectors = dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+  return statement.text("kind") == "add" && !statement.flag("returns") && has_vectors &&
+         access.offsets == nullptr && vector_of(access, access.tile->type) > 1;
+}
+
 }  // namespace
 
 int atomic_shared_bytes(const Statement& statement, int num_threads) {
@@ -84,6 +92,13 @@ void emit_tile_atomic_cuda(const Statement& statement, CudaEmitter& emitter) {
   } else {
     const std::string where = access.where == nullptr ? "true" : emitter.argument(access.where);
     const std::string place = access_text(access, access.tile->type, statement, emitter, true);
+    if (adds_vectors(statement, access)) {
+      emitter.include("atomic_vectors.cuh");
+      return emitter.statement(
+          fmt::format("tw::add_to_memory<{}, {}, tw::Order::{}, tw::Scope::{}>({}, {}, {});",
+                      emitter.type(access.tile->type), vector_of(access, access.tile->type),
+                      order_of(atomic.order), scope_of(atomic.scope), place, where, values));
+    }
     text = returns ? fmt::format("tw::atomic_fetch<{}, {}>({}, {}, {}, {})",
                                  emitter.type(access.tile->type), how, emitter.shared(statement),
                                  place, where, values)

@@ -7,7 +7,9 @@
 
 #include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/put.h"
 #include "compiler/support/error.h"
+#include "templates/tilewire/copy_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -38,6 +40,14 @@ std::string story_of(const Statement& statement, const Artifact& description) {
     const std::string_view word = statement.op->name.substr(std::string_view("tile_").size());
     if (address == nullptr || address->operands.empty()) return std::string(word);
     return fmt::format("{} {}", word, address->operands.front()->name);
+  }
+  if (statement.is("view_copy")) {
+    const auto name = [&](std::size_t operand) {
+      const Statement* address = statement.operands.at(operand)->definition;
+      if (address->is("pointer_cast")) address = address->operands.at(0)->definition;
+      return address->operands.at(0)->name;
+    };
+    return fmt::format("put {} to {}", name(1), name(0));
   }
   if (statement.is("tile_atomic")) {
     const Statement* address = statement.operands.at(0)->definition;
@@ -238,7 +248,19 @@ void KernelWriter::write_preamble() {
     writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
                             description_.launch.num_counters));
   }
+  write_copier();
   write_barriers();
+}
+
+void KernelWriter::write_copier() {
+  if (!has_view_copies(program_)) return;
+  Writer& writer = emitter_.writer_;
+  const bool is_bulk = has_bulk_copies(program_, description_.target);
+  const int num_stages =
+      is_bulk ? device::num_copy_stages(description_.target.compute_capability) : 0;
+  if (is_bulk) writer.line("extern __shared__ __align__(128) char copy_stages[];");
+  writer.line(fmt::format("tw::Copier<kThreads, {}> copier({});", num_stages,
+                          is_bulk ? "copy_stages" : "nullptr"));
 }
 
 void KernelWriter::write_barriers() {

@@ -26,6 +26,7 @@ class KernelWriter {
   void write_signature();
   void write_preamble();  ///< shared memory, addresses at peers, barriers
   void write_barriers();
+  void write_copier();  ///< of views
   void write_peer_addresses();
 
   void write_region(const Region& region);

@@ -45,6 +45,14 @@ struct Mapping {
   }
 };
 
+/// An access of a parameter (null: of any) by no thread in particular.
+Mapping anywhere(const Statement& statement, const Value* parameter) {
+  Mapping mapping;
+  mapping.base = parameter;
+  mapping.alone = &statement;
+  return mapping;
+}
+
 Mapping mapping_of(const Statement& statement) {
   Mapping mapping;
   const TileAccess access = TileAccess::of(statement);
@@ -229,6 +237,11 @@ class Planner {
 
   void step_op(const Statement& statement, State& state) {
     if (plan.syncs_before.contains(&statement)) state = {};
+    if (statement.is("view_copy")) return step_copy(statement, state);
+    if (statement.is("drain_copies")) {  // by one thread, for whoever comes next
+      state.writes.insert(anywhere(statement, nullptr));
+      return;
+    }
     if (const auto place = place_.find(&statement); place != place_.end()) {
       if (state.busy.contains(place->second)) meet_before(statement, state);
       state = {};  // the threads meet inside
@@ -266,6 +279,23 @@ class Planner {
         state.is_acquired = true;
         return;
     }
+  }
+
+  /// Reads one view and writes the other, by any thread.
+  void step_copy(const Statement& statement, State& state) {
+    const auto mapping = [&](const Value* pointer) {
+      const Statement* address = pointer->definition;
+      if (address->is("pointer_cast")) address = address->operands.at(0)->definition;
+      return anywhere(statement, address->operands.at(0));
+    };
+    const Mapping to = mapping(statement.operands.at(0));
+    const Mapping from = mapping(statement.operands.at(1));
+    if (state.is_acquired || conflicts(state.writes, to) || conflicts(state.reads, to) ||
+        conflicts(state.writes, from)) {
+      meet_before(statement, state);
+    }
+    state.reads.insert(from);
+    state.writes.insert(to);
   }
 
   bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) const {

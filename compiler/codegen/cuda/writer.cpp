@@ -187,8 +187,8 @@ UniqueNames::UniqueNames()
              "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "uint2", "uint4",
              // the generated text itself
              "tw", "tilewire", "comm", "lane", "shared", "barrier", "grid_barrier",
-             "local_grid_barrier", "nccl", "kThreads", "launch_counters", "counter_words",
-             "launch"} {}
+             "local_grid_barrier", "copier", "copy_stages", "nccl", "kThreads", "launch_counters",
+             "counter_words", "launch"} {}
 
 std::string UniqueNames::make(std::string_view hint) {
   const std::string base = to_identifier(hint);

@@ -8,6 +8,8 @@ LOWERED_FROM = {
     "tile_atomic": "atomic",
     "lsa_barrier": "barrier",
     "grid_barrier": "barrier",
+    "view_copy": "put",
+    "drain_copies": "put",
     "relayout": "broadcast",
     "tile_prefetch": "prefetch",
     "pointer_cast": "field",

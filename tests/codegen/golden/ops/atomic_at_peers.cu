@@ -9,6 +9,7 @@
 #include <nccl_device.h>
 
 #include "tilewire/abi.cuh"
+#include "tilewire/atomic_vectors.cuh"
 #include "tilewire/atomics.cuh"
 #include "tilewire/cast.cuh"
 #include "tilewire/tile.cuh"
@@ -37,11 +38,11 @@ atomic_at_peers_kernel(const __grid_constant__ tw::WindowHandle x, int64_t T,
     const int64_t offset = row * H;
     float* const x_at_0 = x_rank_0 + offset;
     __syncthreads();
-    tw::atomic<TileF32_64, tw::AtomicAdd, tw::Order::kAcqRel, tw::Scope::kSystem>(tw::access(x_at_0, tw::dim<H>(1)),
+    tw::add_to_memory<TileF32_64, 4, tw::Order::kAcqRel, tw::Scope::kSystem>(tw::access(x_at_0, tw::dim<H>(1)),
         true, full);
     float* const x_at_1 = x_rank_1 + offset;
     __syncthreads();
-    tw::atomic<TileF32_64, tw::AtomicAdd, tw::Order::kAcqRel, tw::Scope::kSystem>(tw::access(x_at_1, tw::dim<H>(1)),
+    tw::add_to_memory<TileF32_64, 4, tw::Order::kAcqRel, tw::Scope::kSystem>(tw::access(x_at_1, tw::dim<H>(1)),
         true, full);
   }
 }

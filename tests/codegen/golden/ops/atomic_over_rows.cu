@@ -9,6 +9,7 @@
 //   high     tensor f32[64]
 //   H        constant 64
 
+#include "tilewire/atomic_vectors.cuh"
 #include "tilewire/atomics.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/tile.cuh"
@@ -29,7 +30,7 @@ atomic_over_rows_kernel(float* x, float* total, float* low, float* high, int64_t
 
     // 3. atomic_over_rows.py:7: atomic add total
     __syncthreads();
-    tw::atomic<TileF32_64, tw::AtomicAdd, tw::Order::kRelaxed, tw::Scope::kGpu>(tw::access(total, tw::dim<H>(1)),
+    tw::add_to_memory<TileF32_64, 4, tw::Order::kRelaxed, tw::Scope::kGpu>(tw::access(total, tw::dim<H>(1)),
         true, tile);
 
     // 4. atomic_over_rows.py:8: atomic min low

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include "compiler/frontend/builder.h"
+
+namespace tilewire {
+namespace {
+
+bool is_at_a_rank(const Value* view) {
+  for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
+       made = made->operands[0]->definition) {
+    if (made->is("at")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Value* Builder::source_for(std::string_view call, Value* view, const Operand& source) {
+  if (!view->type.is_view()) {
+    fail(
+        fmt::format("{}: {} is no place in memory; its first argument is a tensor, a window or a "
+                    "part of one",
+                    call, view->type.to_string()));
+  }
+  auto* const* given = std::get_if<Value*>(&source);
+  if (given != nullptr && (*given)->type.is_view()) return *given;
+  for (std::size_t i = 0; i < view->type.shape.size(); ++i) {
+    if (view->type.shape[i] != kDynamic) continue;
+    fail(
+        fmt::format("{}: dimension {} of {} is known only at run time, a tile's shape is static; "
+                    "take a part of it with tw.ds(start, size), or make the extent a tw.const",
+                    call, i, view->type.to_string()));
+  }
+  const Type type = view->type.shape.empty() ? Type::scalar(view->type.dtype)
+                                             : Type::tile(view->type.dtype, view->type.shape);
+  return fit(source, type, "the source");
+}
+
+void Builder::require_whole_window(std::string_view call, const Value* view) {
+  if (!view->type.is_view() || view->type.memory != Memory::kWindow) {
+    fail(fmt::format("{}: takes a window or a part of one, of which each rank has a copy; found {}",
+                     call, view->type.to_string()));
+  }
+  if (is_at_a_rank(view)) {
+    fail(fmt::format("{}: means all ranks' copies: leave .at(…) out", call));
+  }
+}
+
+void Builder::put(Value* view, Operand source) {
+  emit("put", {view, source_for("put", view, source)});
+}
+
+void Builder::put_value(Value* view, Operand value) {
+  auto* const* given = std::get_if<Value*>(&value);
+  if (view->type.is_view() && given != nullptr && !(*given)->type.is_scalar()) {
+    fail(fmt::format("put_value: the value is {}, a scalar is needed; use tw.put",
+                     (*given)->type.to_string()));
+  }
+  emit("put_value", {view, source_for("put_value", view, value)});
+}
+
+void Builder::flush() { emit("flush", {}); }
+
+void Builder::accumulate(Value* view, Operand value) {
+  if (view->type.is_view()) {
+    atomic("add", view, value, {.order = "relaxed"});
+    return;
+  }
+  source_for("add", view, value);  // says what is wrong
+}
+
+Value* Builder::all_reduce_load(Value* view, std::string_view order, std::string_view team) {
+  require_whole_window("all_reduce_load", view);
+  return emit("all_reduce_load", {view},
+              {{"order", std::string(order)}, {"team", std::string(team)}})
+      ->result();
+}
+
+void Builder::reduce_store(Value* view, Operand value, std::string_view order,
+                           std::string_view team) {
+  require_whole_window("reduce_store", view);
+  emit("reduce_store", {view, source_for("reduce_store", view, value)},
+       {{"order", std::string(order)}, {"team", std::string(team)}});
+}
+
+}  // namespace tilewire

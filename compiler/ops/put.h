@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/program.h"
+#include "compiler/jit/target.h"
+
+namespace tilewire {
+
+/// How `view_copy` says what it copies: element (i, j, …) of so many, so many elements apart.
+struct ViewCopy {
+  struct Dimension {
+    Value* extent;
+    Value* to_stride;
+    Value* from_stride;
+  };
+  Value* to = nullptr;    ///< pointer
+  Value* from = nullptr;  ///< pointer
+  std::vector<Dimension> dimensions;
+  int known_bytes = 1;  ///< addresses, strides and runs of the last dimension are multiples of this
+  bool is_bulk = false;  ///< may be large enough for bulk copies through shared memory
+
+  static ViewCopy of(const Statement& statement);
+};
+
+/// Whether a kernel has copies of views, and whether some may be bulk copies on the target.
+bool has_view_copies(const Program& lowered);
+bool has_bulk_copies(const Program& lowered, const Target& target);
+
+/// Fewer bytes are never worth a bulk copy: loads and stores have them in flight at once.
+inline constexpr std::int64_t kLeastBulkBytes = std::int64_t{64} * 1024;
+
+}  // namespace tilewire

@@ -1,0 +1,24 @@
+// Shared memory of bulk copies, for the host and the device alike.
+#pragma once
+
+namespace tilewire::device {
+
+/// Bytes that go through shared memory at a time. A copy engine of one CTA has all stages in
+/// flight: a link's latency of about 3 us from load to store times the 45 GB/s that 8 CTAs must
+/// each move.
+inline constexpr int kCopyStageBytes = 16 * 1024;
+/// Stages whose store may still be reading while the others load.
+inline constexpr int kCopyStores = 3;
+
+/// How many stages fit beside a kernel's own shared memory; 0: no bulk copies.
+constexpr int num_copy_stages(int compute_capability) {
+  if (compute_capability < 90) return 0;
+  return compute_capability >= 120 ? 5 : 8;  // of 99 KB and 227 KB
+}
+
+/// All stages, then an mbarrier of each.
+constexpr int copy_shared_bytes(int compute_capability) {
+  return num_copy_stages(compute_capability) * (kCopyStageBytes + 8);
+}
+
+}  // namespace tilewire::device

@@ -1,0 +1,389 @@
+// Copies of what a view holds to another, here or at a peer: extents and strides known at run time.
+//
+// Large pieces of whole 16-byte words go through shared memory by the bulk copy engine, several in
+// flight, issued by one thread. Everything else goes through registers, eight words of each thread
+// in flight at once.
+//
+// Bulk copies are done in the async proxy. What the generic proxy wrote before, this CTA or whoever
+// it has acquired from, is made visible to them by a `fence.proxy.async`. Their own writes are
+// done, and may be released, only behind `drain`: `wait_group 0`, not `.read`, which is said when
+// shared memory has been read.
+#pragma once
+
+#include "tilewire/copy_layout.cuh"
+#include "tilewire/memory.cuh"
+
+namespace tilewire::device {
+
+/// One dimension of both views: so many elements, so many elements apart.
+struct CopyDim {
+  int64_t extent;
+  int64_t to_stride;
+  int64_t from_stride;
+};
+
+/// What is copied, in bytes: `rows` runs of `run` bytes, found by the outer dimensions.
+template <int kOuter>
+struct CopyRows {
+  int64_t run;
+  int64_t rows;
+  CopyDim outer[kOuter > 0 ? kOuter : 1];  ///< strides in bytes
+
+  /// How far row `index` lies from row 0, in both.
+  TILEWIRE_DEVICE void offsets(int64_t index, int64_t& to, int64_t& from) const {
+    to = from = 0;
+    TILEWIRE_UNROLL
+    for (int i = kOuter - 1; i >= 0; --i) {
+      int64_t at = index;
+      if (i > 0) {
+        const auto extent = static_cast<uint64_t>(outer[i].extent);
+        at = static_cast<int64_t>(static_cast<uint64_t>(index) % extent);
+        index = static_cast<int64_t>(static_cast<uint64_t>(index) / extent);
+      }
+      to += at * outer[i].to_stride;
+      from += at * outer[i].from_stride;
+    }
+  }
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+TILEWIRE_DEVICE uint32_t shared_address(const void* shared) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+}
+TILEWIRE_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
+/// Waits until shared memory of all but the `kNewest` last bulk stores has been read.
+template <int kNewest>
+TILEWIRE_DEVICE void wait_bulk_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kNewest) : "memory");
+}
+/// Waits until this thread's bulk stores are done.
+TILEWIRE_DEVICE void wait_bulk_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+TILEWIRE_DEVICE void bulk_load(void* to, const void* from, int num_bytes, uint64_t* full) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(full)),
+               "r"(num_bytes)
+               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(num_bytes), "r"(shared_address(full))
+      : "memory");
+}
+TILEWIRE_DEVICE void bulk_store(void* to, const void* from, int num_bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(num_bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+TILEWIRE_DEVICE void wait_bulk_load(uint64_t* full, uint32_t parity) {
+  asm volatile(
+      "{\n\t"
+      ".reg .pred done;\n\t"
+      "again:\n\t"
+      "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n\t"
+      "@!done bra again;\n\t"
+      "}" ::"r"(shared_address(full)),
+      "r"(parity)
+      : "memory");
+}
+#endif
+
+/// The next piece of at most kCopyStageBytes.
+template <int kOuter>
+struct CopyCursor {
+  int64_t row = 0;
+  int64_t done = 0;  ///< bytes of that row
+
+  TILEWIRE_DEVICE int take(const CopyRows<kOuter>& rows, int64_t& to, int64_t& from) {
+    rows.offsets(row, to, from);
+    to += done;
+    from += done;
+    const int64_t left = rows.run - done;
+    const int size = left < kCopyStageBytes ? static_cast<int>(left) : kCopyStageBytes;
+    done += size;
+    if (done == rows.run) {
+      done = 0;
+      ++row;
+    }
+    return size;
+  }
+};
+
+/// The copies of one program instance. `kStages` = 0: none by the bulk copy engine.
+template <int kThreads, int kStages>
+class Copier {
+  /// Fewer bytes in a row, or in all, are better loaded and stored.
+  static constexpr int64_t kLeastRow = 4096;
+  static constexpr int64_t kLeastBulk = 64 * 1024;
+  static constexpr int kInFlight = 8;  ///< words of a thread
+
+ public:
+  /// `shared`: copy_shared_bytes, if there are stages.
+  explicit TILEWIRE_DEVICE Copier(char* shared) : shared_(shared) {}
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+
+  /// Copies elements from the outermost dimension to the innermost. The CTA's threads meet inside
+  /// where the engine is used. `kKnown`: bytes that divide both addresses, all strides but the
+  /// innermost, and the innermost dimension. `kBulk`: it may be large.
+  template <int kKnown, bool kBulk, typename T, typename... Dims>
+  TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
+    __builtin_assume(__isGlobal(to));
+    __builtin_assume(__isGlobal(from));
+    constexpr int kRank = sizeof...(Dims);
+    CopyDim all[kRank] = {dims...};
+    int64_t count = 1;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kRank; ++i) {
+      if (all[i].extent < 0) all[i].extent = 0;
+      count *= all[i].extent;
+    }
+    if (count == 0) return;
+    join_runs<kRank>(all);
+    CopyRows<kRank - 1> rows;
+    rows.rows = count / all[kRank - 1].extent;
+    int64_t bits = reinterpret_cast<int64_t>(to) | reinterpret_cast<int64_t>(from);
+    TILEWIRE_UNROLL
+    for (int i = 0; i + 1 < kRank; ++i) {
+      constexpr int64_t kSize = sizeof(T);
+      rows.outer[i] = {all[i].extent, all[i].to_stride * kSize, all[i].from_stride * kSize};
+      if (all[i].extent > 1) bits |= rows.outer[i].to_stride | rows.outer[i].from_stride;
+    }
+    const CopyDim inner = all[kRank - 1];
+    char* target = reinterpret_cast<char*>(to);
+    char* source = reinterpret_cast<char*>(from);
+    if (inner.extent > 1 && (inner.to_stride != 1 || inner.from_stride != 1)) {
+      rows.run = inner.extent * static_cast<int64_t>(sizeof(T));
+      const int64_t size = sizeof(T);
+      before_words(target, source, rows, inner.to_stride * size, inner.from_stride * size);
+      return words<sizeof(T), kRank - 1>(target, source, rows, inner.to_stride * size,
+                                         inner.from_stride * size);
+    }
+    rows.run = inner.extent * static_cast<int64_t>(sizeof(T));
+    bits |= rows.run;
+    by_width<sizeof(T), kKnown, kBulk>(target, source, rows, bits);
+  }
+
+  /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
+  TILEWIRE_DEVICE void drain() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (kStages > 0) {
+      wait_bulk_stores();
+      fence_proxy_async();
+      begin_ = end_ = 0;
+    }
+#endif
+  }
+
+ private:
+  /// Takes dimensions that lie without gaps in both views together, outer ones moving inwards.
+  template <int kRank>
+  TILEWIRE_DEVICE static void join_runs(CopyDim (&all)[kRank]) {
+    TILEWIRE_UNROLL
+    for (int turn = 0; turn + 1 < kRank; ++turn) {
+      CopyDim& inner = all[kRank - 1];
+      const CopyDim outer = all[kRank - 2 < 0 ? 0 : kRank - 2];
+      const bool is_one = outer.extent == 1;
+      const bool is_run = outer.to_stride == inner.extent * inner.to_stride &&
+                          outer.from_stride == inner.extent * inner.from_stride;
+      const bool is_first = inner.extent == 1;
+      if (!is_one && !is_run && !is_first) return;
+      if (is_first && !is_one) {
+        inner = outer;
+      } else {
+        inner.extent *= outer.extent;
+      }
+      TILEWIRE_UNROLL
+      for (int i = kRank - 2; i > 0; --i) all[i] = all[i - 1];
+      if constexpr (kRank > 1) all[0] = {1, 0, 0};
+    }
+  }
+
+  template <int kSize, int kKnown, bool kBulk, int kOuter>
+  TILEWIRE_DEVICE void by_width(char* to, char* from, const CopyRows<kOuter>& rows, int64_t bits) {
+    if (kKnown >= 16 || bits % 16 == 0) {
+      if constexpr (kBulk && kStages > 0) {
+        if (rows.run >= kLeastRow && rows.run * rows.rows >= kLeastBulk) {
+          return bulk(to, from, rows);
+        }
+      }
+      before_words(to, from, rows, 16, 16);
+      return words<16>(to, from, rows, 16, 16);
+    }
+    if constexpr (kKnown < 16) {
+      before_words(to, from, rows, 16, 16);
+      if constexpr (kSize <= 4 && kKnown < 16) {
+        if (bits % 4 == 0) return words<4>(to, from, rows, 4, 4);
+      }
+      words<kSize>(to, from, rows, kSize, kSize);
+    }
+  }
+
+  /// A run of bytes that hold all rows, from the first to the end of the last.
+  template <int kOuter>
+  TILEWIRE_DEVICE static void span(char* address, const CopyRows<kOuter>& rows, int64_t run,
+                                   bool is_to, uint64_t& begin, uint64_t& end) {
+    int64_t low = run < 0 ? run : 0;
+    int64_t high = run < 0 ? 0 : run;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kOuter; ++i) {
+      const int64_t step = is_to ? rows.outer[i].to_stride : rows.outer[i].from_stride;
+      const int64_t last = (rows.outer[i].extent - 1) * step;
+      if (last < 0) {
+        low += last;
+      } else {
+        high += last;
+      }
+    }
+    begin = reinterpret_cast<uint64_t>(address) + low;
+    end = reinterpret_cast<uint64_t>(address) + high + 16;
+  }
+
+  /// Earlier bulk stores are in no order with what is done now: where both may touch the same
+  /// bytes, those must be over.
+  template <int kOuter>
+  TILEWIRE_DEVICE bool meets_bulk_stores(char* to, char* from, const CopyRows<kOuter>& rows,
+                                         int64_t to_run, int64_t from_run) {
+    if (end_ == 0) return false;
+    uint64_t begin;
+    uint64_t end;
+    span(to, rows, to_run, true, begin, end);
+    const bool is_written = begin < end_ && begin_ < end;
+    span(from, rows, from_run, false, begin, end);
+    return is_written || (begin < end_ && begin_ < end);
+  }
+
+  template <int kOuter>
+  TILEWIRE_DEVICE void before_words(char* to, char* from, const CopyRows<kOuter>& rows,
+                                    int64_t to_step, int64_t from_step) {
+    if constexpr (kStages > 0) {
+      const int64_t num_steps = rows.run / (to_step == 16 ? 16 : 1) + 1;
+      if (meets_bulk_stores(to, from, rows, num_steps * to_step, num_steps * from_step)) {
+        drain();
+        __syncthreads();
+      }
+    }
+  }
+
+  /// Through registers: runs of words of `kBytes`, so many bytes apart. Threads lie along a row as
+  /// far as it goes, then over rows.
+  template <int kBytes, int kOuter>
+  TILEWIRE_DEVICE static void words(char* to, char* from, const CopyRows<kOuter>& rows,
+                                    int64_t to_step, int64_t from_step) {
+    using W = typename Word<kBytes>::type;
+    const int64_t per_row = rows.run / kBytes;
+    int lanes = kThreads;
+    while (lanes / 2 >= per_row && lanes > 1) lanes /= 2;
+    const int first = threadIdx.x % lanes;
+    const int num_rows = kThreads / lanes;
+    int64_t row = threadIdx.x / lanes;
+    int64_t word = first;
+    TILEWIRE_ROLLED
+    while (row < rows.rows) {
+      W values[kInFlight];
+      char* places[kInFlight];
+      TILEWIRE_UNROLL
+      for (int i = 0; i < kInFlight; ++i) {
+        places[i] = nullptr;
+        if (row >= rows.rows) continue;
+        int64_t to_offset;
+        int64_t from_offset;
+        rows.offsets(row, to_offset, from_offset);
+        if (word < per_row) {
+          places[i] = to + to_offset + word * to_step;
+          values[i] =
+              fetch<Cache::kDefault>(reinterpret_cast<W*>(from + from_offset + word * from_step));
+        }
+        word += lanes;
+        if (word >= per_row) {
+          word = first;
+          row += num_rows;
+        }
+      }
+      TILEWIRE_UNROLL
+      for (int i = 0; i < kInFlight; ++i) {
+        if (places[i] != nullptr) put<Cache::kDefault>(reinterpret_cast<W*>(places[i]), values[i]);
+      }
+    }
+  }
+
+  /// Through shared memory, by the first thread. All rows are whole 16-byte words.
+  template <int kOuter>
+  TILEWIRE_DEVICE void bulk(char* to, char* from, const CopyRows<kOuter>& rows) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (kStages > 0) {
+      if (meets_bulk_stores(to, from, rows, rows.run, rows.run)) drain();
+      fence_proxy_async();  // by each thread for what it wrote or acquired
+      __syncthreads();
+      uint64_t begin;
+      uint64_t end;
+      span(to, rows, rows.run, true, begin, end);
+      begin_ = end_ == 0 || begin < begin_ ? begin : begin_;
+      end_ = end > end_ ? end : end_;
+      if (threadIdx.x == 0) run_stages(to, from, rows);
+    }
+#endif
+  }
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  template <int kOuter>
+  TILEWIRE_DEVICE void run_stages(char* to, char* from, const CopyRows<kOuter>& rows) {
+    constexpr int kLoads = kStages - kCopyStores;
+    uint64_t* full = reinterpret_cast<uint64_t*>(shared_ + kStages * kCopyStageBytes);
+    TILEWIRE_ROLLED
+    for (int i = 0; i < kStages; ++i) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(full + i))
+                   : "memory");
+    }
+    fence_proxy_async();
+    const int64_t per_row = (rows.run + kCopyStageBytes - 1) / kCopyStageBytes;
+    const int64_t count = per_row * rows.rows;
+    CopyCursor<kOuter> loads;
+    CopyCursor<kOuter> stores;
+    int64_t num_loaded = 0;
+    int load_stage = 0;
+    const auto load_next = [&] {
+      int64_t to_offset;
+      int64_t from_offset;
+      const int size = loads.take(rows, to_offset, from_offset);
+      bulk_load(shared_ + load_stage * kCopyStageBytes, from + from_offset, size,
+                full + load_stage);
+      load_stage = load_stage + 1 == kStages ? 0 : load_stage + 1;
+      ++num_loaded;
+    };
+    TILEWIRE_ROLLED
+    while (num_loaded < kLoads && num_loaded < count) load_next();
+    int stage = 0;
+    uint32_t parity = 0;
+    TILEWIRE_ROLLED
+    for (int64_t i = 0; i < count; ++i) {
+      wait_bulk_load(full + stage, parity);
+      int64_t to_offset;
+      int64_t from_offset;
+      const int size = stores.take(rows, to_offset, from_offset);
+      bulk_store(to + to_offset, shared_ + stage * kCopyStageBytes, size);
+      if (++stage == kStages) {
+        stage = 0;
+        parity ^= 1;
+      }
+      if (num_loaded < count) {
+        wait_bulk_read<kCopyStores>();  // the stage that is loaded next
+        load_next();
+      }
+    }
+    wait_bulk_read<0>();  // the next copy begins with any stage
+    TILEWIRE_ROLLED
+    for (int i = 0; i < kStages; ++i) {
+      asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(full + i))
+                   : "memory");
+    }
+  }
+#endif
+
+  char* shared_;
+  uint64_t begin_ = 0;  ///< where bulk stores may be under way
+  uint64_t end_ = 0;    ///< 0: none are
+};
+
+}  // namespace tilewire::device
