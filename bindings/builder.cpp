@@ -43,7 +43,11 @@ void bind_signature(Class& builder) {
       .def("tensor", &Builder::tensor, kReference, py::arg("name"), py::arg("dtype"),
            py::arg("shape"), py::arg("is_constant") = false)
       .def("window", &Builder::window, kReference, py::arg("name"), py::arg("dtype"),
-           py::arg("shape"))
+           py::arg("shape"), py::arg("rotate") = 0)
+      .def("semaphore", &Builder::semaphore, kReference, py::arg("name"), py::arg("shape"))
+      .def("flag", &Builder::flag, kReference, py::arg("name"), py::arg("shape"))
+      .def("channel", &Builder::channel, kReference, py::arg("name"), py::arg("shape"),
+           py::arg("type"))
       .def("scalar", &Builder::scalar, kReference, py::arg("name"), py::arg("dtype"))
       .def("dimension", &Builder::dimension, kReference, py::arg("name"))
       .def("constant_parameter", &Builder::constant_parameter, py::arg("name"), py::arg("value"))
@@ -79,6 +83,14 @@ void bind_scalars_and_memory(Class& builder) {
       .def("team_size", &Builder::team_size, py::arg("team"))
       .def("barrier", &Builder::barrier, py::arg("team") = "world", py::arg("scope") = "instance",
            py::arg("order") = "acq_rel");
+}
+
+void bind_semaphores(Class& builder) {
+  builder
+      .def("signal", &Builder::signal, py::arg("semaphore").none(false),
+           py::arg("n") = std::int64_t{1})
+      .def("wait", &Builder::wait, py::arg("view").none(false), py::arg("n") = std::int64_t{1},
+           py::arg("deadline") = true);
 }
 
 void bind_tiles(Class& builder) {
@@ -267,6 +279,7 @@ void bind_builder(py::module_& module) {
                 "Makes IR by the rules of the language; the C++ class of the same name.");
   bind_signature(builder);
   bind_scalars_and_memory(builder);
+  bind_semaphores(builder);
   bind_tiles(builder);
   bind_moves(builder);
   bind_inline_cuda(builder);

@@ -65,6 +65,8 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
     plan.exact = facts.has_value();
     plan.contiguous = i < known.contiguous.size() && known.contiguous[i];
     plan.alignment = i < known.alignment.size() ? known.alignment[i] : num_bytes(plan.dtype);
+    plan.rotate = parameter.rotate;
+    plan.channel = parameter.kind == Parameter::Kind::kChannel ? &parameter.channel : nullptr;
     plan.local_only = i < known.local_only.size() && known.local_only[i];
     for (std::size_t d = 0; d < parameter.shape.size(); ++d) {
       const auto& names = artifact.dimensions;
@@ -122,6 +124,10 @@ bool CallForm::has_constants(PyObject* const* passed) const {
 
 bool CallForm::window_fits(const ParameterPlan& plan, const WindowObject& window,
                            std::int64_t* dimensions) const {
+  if (window.kind != plan.kind || window.rotate != plan.rotate ||
+      (plan.channel != nullptr && window.channel != *plan.channel)) {
+    return false;
+  }
   if (window.dtype != plan.dtype || window.shape.size() != static_cast<std::size_t>(plan.rank) ||
       window.device != ArrayDevice{DeviceKind::kCuda, device_index_} ||
       (communicator_ != nullptr && window.communicator != communicator_)) {
@@ -212,7 +218,7 @@ bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int
     const CallArguments::One& argument = arguments.parameters[i];
     if (plan.kind == Parameter::Kind::kTensor) {
       if (!tensor_fits(plan, argument, dimensions)) return false;
-    } else if (plan.kind == Parameter::Kind::kWindow) {
+    } else if (plan.kind != Parameter::Kind::kScalar) {
       if (!window_fits(plan, *argument.window, dimensions)) return false;
       const void* lane = argument.window->lane;
       if (lane == nullptr) continue;

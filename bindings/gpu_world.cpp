@@ -87,6 +87,14 @@ void bind_worlds(py::module_& module) {
             return self.window(num_bytes, to_stream(stream));
           },
           py::arg("num_bytes"), py::arg("stream"), WithoutGil())
+      .def(
+          "fill",
+          [](GpuWorld& self, const Window& memory, const std::string& image) {
+            const py::gil_scoped_release release;
+            self.fill(memory, image);
+          },
+          py::arg("memory"), py::arg("image"),
+          "Collective: `image` (bytes), then zeros, on every rank, before it returns.")
       .def("free", &GpuWorld::free, py::arg("memory"), WithoutGil())
       .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
       .def(

@@ -208,6 +208,7 @@ bool Launcher::convert_array(CallParameter& parameter, PyObject* object, CallSta
   PyTypeObject* type = Py_TYPE(object);
   if (parameter.type.ptr() != reinterpret_cast<PyObject*>(type)) [[unlikely]] {
     if (const WindowObject* window = as_window(object)) {
+      if (!window->has_host_view()) return false;
       set_copy_of(*window, out);
       return true;
     }

@@ -15,7 +15,12 @@ inline constexpr std::size_t kMaxCallParameters = 64;  ///< constants included
 
 /// A parameter of the user's function.
 struct CallParameter {
-  enum class Kind : std::uint8_t { kTensor, kWindow, kScalar, kConstant };
+  enum class Kind : std::uint8_t {
+    kTensor,
+    kWindow,
+    kScalar,
+    kConstant
+  };  ///< kWindow: objects too
   pybind11::object name;  ///< interned, so that names mostly compare by address
   Kind kind = Kind::kTensor;
   pybind11::object default_value;  ///< null: none
@@ -73,7 +78,8 @@ class Launcher {
 ///
 /// `Launcher(fallback, parameters, *, grid=None, stream=None)`.
 /// `parameters`: a tuple per parameter of the user's function, in order: (name, kind, default) with
-/// kind `"tensor"`, `"window"`, `"scalar"` or `"constant"`, and `...` where there is no default.
+/// kind `"tensor"`, `"window"` (arrays of synchronisation objects too), `"scalar"` or `"constant"`,
+/// and `...` where there is no default.
 /// Constants come last and are passed by name, the others by position or by name. A constant
 /// without a default may be left out: it was inferred from a shape, which is checked instead.
 /// `grid`: an int; None: `tw.auto`. `stream`: the handle to launch on; None: the framework's

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_tilewire, module) {
   module.attr("__version__") = TILEWIRE_VERSION;
   tilewire::bindings::bind_errors(module);
   tilewire::bindings::bind_types(module);
+  tilewire::bindings::bind_objects(module);
   tilewire::bindings::bind_program(module);
   tilewire::bindings::bind_builder(module);
   tilewire::bindings::bind_compile(module);

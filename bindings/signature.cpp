@@ -59,9 +59,7 @@ class Binding {
       return;
     }
     Argument argument = read_argument(value, what, stream, bound_.owners);
-    if (parameter.kind == Parameter::Kind::kWindow && argument.kind != Argument::Kind::kWindow) {
-      fail(index, "expected a window, made by `comm.window(…)`, got {}", type_name(value.ptr()));
-    }
+    check_kind(index, argument, value);
     if (argument.kind == Argument::Kind::kScalar) {
       fail(index, "expected an array {}{}, got {}", name_of(parameter.dtype), shape_of(parameter),
            type_name(value.ptr()));
@@ -118,6 +116,28 @@ class Binding {
     const std::string text = fmt::format(format, std::forward<Values>(values)...);
     const bool is_verb = text.starts_with("is ") || text.starts_with("has ");
     throw UserError(describe(index) + (is_verb ? " " : ": ") + text);
+  }
+
+  void check_kind(std::size_t index, const Argument& argument, const py::object& value) const {
+    const Parameter& parameter = parameters_[index];
+    const WindowObject* window = argument.window;
+    if (parameter.is_symmetric() && (window == nullptr || window->kind != parameter.kind)) {
+      fail(index, "expected a {}, made by `comm.{}(…)`, got {}", name_of(parameter.kind),
+           name_of(parameter.kind), type_name(value.ptr()));
+    }
+    if (window == nullptr) return;
+    if (parameter.kind == Parameter::Kind::kTensor && !window->has_host_view()) {
+      fail(index, "expected an array {}{}, got a {}", name_of(parameter.dtype), shape_of(parameter),
+           window->rotate != 0 ? "window that rotates" : name_of(window->kind));
+    }
+    if (window->rotate != parameter.rotate && parameter.kind == Parameter::Kind::kWindow) {
+      fail(index, "expected a window of {} copies, got one of {}",
+           std::max<std::int64_t>(parameter.rotate, 1), std::max<std::int64_t>(window->rotate, 1));
+    }
+    if (window->channel != parameter.channel) {
+      fail(index, "expected a channel of {}, got one of {}", parameter.channel.message_text(),
+           window->channel.message_text());
+    }
   }
 
   void check_type(std::size_t index) {
@@ -207,7 +227,7 @@ Argument read_argument(py::object object, std::string_view what,
   if (const WindowObject* window = as_window(object.ptr())) {
     argument.kind = Argument::Kind::kWindow;
     argument.window = window;
-    argument.array = window->copy_of(window->rank);
+    argument.array = window->as_argument();
   } else if (!is_number(object.ptr())) {
     argument.kind = Argument::Kind::kArray;
     argument.array = read_array(object.ptr(), what, stream, owners);

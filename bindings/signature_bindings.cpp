@@ -24,12 +24,12 @@ const ArrayArgument& array_of(const ReadArgument& self) {
   return self.argument.array;
 }
 
-const char* kind_of(const ReadArgument& self) {
+std::string_view kind_of(const ReadArgument& self) {
   switch (self.argument.kind) {
     case Argument::Kind::kArray:
       return "array";
     case Argument::Kind::kWindow:
-      return "window";
+      return name_of(self.argument.window->kind);
     case Argument::Kind::kScalar:
       return "scalar";
   }
@@ -43,7 +43,8 @@ py::tuple to_tuple(const std::int64_t* values, int count) {
 void bind_argument(py::module_& module) {
   py::class_<ReadArgument>(
       module, "Argument",
-      "One argument of a call. `kind` is \"window\", \"array\" or \"scalar\"; a scalar has only "
+      "One argument of a call. `kind` is \"window\", \"semaphore\", \"flag\", \"channel\", "
+      "\"array\" or \"scalar\"; a scalar has only "
       "`kind` and `object`.")
       .def_property_readonly("kind", &kind_of)
       .def_property_readonly("object",

@@ -37,6 +37,9 @@ void bind_type(py::module_& module) {
       .def_property_readonly("is_view", &Type::is_view)
       .def_property_readonly("is_window",
                              [](const Type& self) { return self.memory == Memory::kWindow; })
+      .def_property_readonly("is_object", &Type::is_object,
+                             "A view of synchronisation objects: `memory` says which.")
+      .def_property_readonly("memory", [](const Type& self) { return name_of(self.memory); })
       .def("__str__", &Type::to_string)
       .def("__repr__", &Type::to_string);
   module.attr("kDynamic") = kDynamic;

@@ -135,11 +135,20 @@ void define_array_methods(Class& type, ArrayOf array_of) {
           py::arg("dtype") = py::none(), py::arg("copy") = py::none());
 }
 
+Parameter::Kind kind_from(const std::string& name) {
+  for (const Parameter::Kind each : {Parameter::Kind::kWindow, Parameter::Kind::kSemaphore,
+                                     Parameter::Kind::kFlag, Parameter::Kind::kChannel}) {
+    if (name == name_of(each)) return each;
+  }
+  throw InternalError("there is no symmetric memory of the kind \"" + name + "\"");
+}
+
 std::shared_ptr<WindowObject> make_window(DType dtype, std::vector<std::int64_t> shape,
                                           const std::string& device, int device_index, int rank,
                                           const std::vector<std::uintptr_t>& copies,
                                           py::object owner, std::uintptr_t communicator,
-                                          std::uintptr_t lane) {
+                                          std::uintptr_t lane, const std::string& kind,
+                                          std::int64_t rotate, const ChannelType& channel) {
   if (device != "cpu" && device != "cuda") {
     throw UserError("a window's device is \"cpu\" or \"cuda\", not \"" + device + "\"");
   }
@@ -159,6 +168,12 @@ std::shared_ptr<WindowObject> make_window(DType dtype, std::vector<std::int64_t>
   window->communicator = reinterpret_cast<const void*>(communicator);
   window->lane = reinterpret_cast<const void*>(lane);
   window->handle.local = window->local();
+  window->kind = kind_from(kind);
+  window->rotate = rotate;
+  window->channel = channel;
+  if (window->kind != Parameter::Kind::kWindow) {
+    window->dtype = object_dtype(memory_of(window->kind));
+  }
   // The last reference may be dropped where no thread holds the GIL.
   window->owner = std::shared_ptr<void>(owner.release().ptr(), [](void* object) {
     const py::gil_scoped_acquire gil;
@@ -183,6 +198,18 @@ void WindowObject::retire() {
 }
 
 ArrayArgument WindowObject::copy_of(int of_rank) const {
+  if (has_host_view()) return part_of(of_rank);
+  if (kind != Parameter::Kind::kWindow) {
+    throw UserError(
+        fmt::format("a {} is no array: only kernels touch what lies in it, by the functions for it",
+                    name_of(kind)));
+  }
+  throw UserError(
+      "a rotating window has no view on the host and no DLPack: each launch sees another of its "
+      "copies. Make one without rotate= to share it");
+}
+
+ArrayArgument WindowObject::part_of(int of_rank) const {
   if (is_retired) throw UserError("this window was given back by `comm.free`: make a new one");
   if (of_rank < 0 || static_cast<std::size_t>(of_rank) >= copies.size() ||
       copies[static_cast<std::size_t>(of_rank)] == nullptr) {
@@ -223,10 +250,21 @@ void bind_window(py::module_& module) {
   window.def(py::init(&make_window), py::kw_only(), py::arg("dtype"), py::arg("shape"),
              py::arg("device"), py::arg("device_index") = 0, py::arg("rank"), py::arg("copies"),
              py::arg("owner"), py::arg("communicator") = 0, py::arg("lane") = 0,
+             py::arg("kind") = "window", py::arg("rotate") = 0, py::arg("channel") = ChannelType(),
              "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
-             "`communicator` and `lane`: numbers that tell them apart.");
+             "`communicator` and `lane`: numbers that tell them apart. `kind`: \"window\", or "
+             "\"semaphore\", \"flag\", \"channel\" for an array of such objects.");
   define_array_methods(window, [](const WindowObject& self) { return self.copy_of(self.rank); });
+  // These are no views: every kind has them.
+  window.def_property_readonly(
+      "shape", [](const WindowObject& self) { return py::tuple(py::cast(self.shape)); });
+  window.def_property_readonly("device",
+                               [](const WindowObject& self) { return self.device.to_string(); });
+  window.def_property_readonly("dtype", [](const WindowObject& self) { return self.dtype; });
   window.def_readonly("rank", &WindowObject::rank)
+      .def_property_readonly("kind", [](const WindowObject& self) { return name_of(self.kind); })
+      .def_readonly("rotate", &WindowObject::rotate)
+      .def_property_readonly("channel", [](const WindowObject& self) { return self.channel; })
       .def_property_readonly("num_bytes", &WindowObject::num_bytes)
       .def("retire", &WindowObject::retire, "Called when its memory was given back.")
       .def(

@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "bindings/arguments.h"
+#include "compiler/ir/program.h"
 #include "templates/tilewire/abi.cuh"
 
 namespace tilewire::bindings {
 
-/// A symmetric window as Python holds it (`_tilewire.Window`): made by the communicator, taken by
-/// kernels, shared with other frameworks by DLPack. Row-major and contiguous, the same shape on
-/// all ranks. Its fields change by `retire` only, and never move.
+/// Symmetric memory as Python holds it (`_tilewire.Window`): made by the communicator, taken by
+/// kernels. A window is row-major and contiguous, the same shape on all ranks, and shared with
+/// other frameworks by DLPack; one that rotates, or an array of synchronisation objects, is not.
+/// Its fields change by `retire` only, and never move.
 struct WindowObject {
+  Parameter::Kind kind = Parameter::Kind::kWindow;  ///< or an array of objects
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
   ArrayDevice device{DeviceKind::kCpu, 0};
@@ -29,15 +32,24 @@ struct WindowObject {
   const void* communicator = nullptr;
   const void* lane = nullptr;
   std::shared_ptr<void> owner;  ///< keeps the memory
+  std::int64_t rotate = 0;      ///< a window of so many copies
+  ChannelType channel;          ///< of kChannel
 
   void* local() const { return copies.at(static_cast<std::size_t>(rank)); }
   bool is_retired = false;  ///< its memory was given back
 
   /// Its memory was given back: from now on its use is a UserError, and no launch takes it.
   void retire();
+  /// Whether the host sees its elements: a window that doesn't rotate.
+  bool has_host_view() const { return kind == Parameter::Kind::kWindow && rotate == 0; }
   std::int64_t num_bytes() const;
   /// The copy of one rank as an array; UserError where this process can't reach it.
   ArrayArgument copy_of(int of_rank) const;
+  /// This rank's part as an argument of a kernel: of objects, where they begin and how many.
+  ArrayArgument as_argument() const { return part_of(rank); }
+
+ private:
+  ArrayArgument part_of(int of_rank) const;
 };
 
 /// The window in a Python object, or null where it is something else. Takes a few nanoseconds:

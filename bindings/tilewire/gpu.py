@@ -7,14 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
-from tilewire._tilewire import DType, Target
+from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import UserError
 from tilewire.launch import Call
-from tilewire.record import Record, takes_records
-from tilewire.types import as_dtype
+from tilewire.objects import Request, make_symmetric
 from tilewire.virtual import VirtualCommunicator
-from tilewire.window import Window, check_shape, make_window, num_bytes
+from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
     from tilewire.kernel import Compiled, Grid, Kernel
@@ -34,19 +33,17 @@ def _load(compiled: Compiled, device: int, device_comm_bytes: int) -> Any:
     )
 
 
-def _window_of(
+def _view_of(
     comm: GpuCommunicator | VirtualGpuCommunicator,
     memory: Any,
-    shape: tuple[int, ...],
-    dtype: DType,
+    request: Request,
     rank: int,
     local_rank: int,
-) -> Window:
+) -> Any:
     """`memory` as the kernel of `rank` takes it, which is this process's `local_rank`-th."""
-    window = make_window(
+    made = make_symmetric(
         comm,
-        dtype,
-        shape,
+        request,
         device="cuda",
         device_index=comm._device,
         rank=rank,
@@ -54,8 +51,18 @@ def _window_of(
         owner=memory,
         identity=comm._world.address,
     )
-    _tilewire.attach_window(window, memory, local_rank)
-    return window
+    _tilewire.attach_window(made, memory, local_rank)
+    made.memory = memory
+    return made
+
+
+def _memory_for(comm: GpuCommunicator | VirtualGpuCommunicator, request: Request) -> Any:
+    """Collective: with its first content on all ranks, where it has one."""
+    stream = _tilewire.current_stream(comm._device)
+    memory = comm._world.window(max(request.num_bytes, 1), stream)
+    if request.image is not None:
+        comm._world.fill(memory, request.image)
+    return memory
 
 
 class _GpuLauncher(Communicator):
@@ -102,17 +109,12 @@ class GpuCommunicator(_GpuLauncher):
         self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
         self._agreed: dict[Any, int] = {}
 
-    @takes_records
-    def window(self, shape: Any, dtype: DType | Record) -> Window:
-        shape, dtype = check_shape(shape), as_dtype(dtype)
-        stream = _tilewire.current_stream(self._device)
-        memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
-        window = _window_of(self, memory, shape, dtype, self.rank, 0)
-        window.memory = memory
-        return window
+    def _make(self, request: Request) -> Any:
+        return _view_of(self, _memory_for(self, request), request, self.rank, 0)
 
-    def free(self, window: Window) -> None:
-        """Collective: gives a window's memory back; nothing may use it any more."""
+    def free(self, window: Symmetric) -> None:
+        """Collective: gives the memory of a window or of objects back; nothing may use it any
+        more."""
         if getattr(window, "comm", None) is not self:
             raise UserError("comm.free takes a window of this communicator")
         self._world.free(window.memory)
@@ -200,13 +202,9 @@ class VirtualGpuCommunicator(VirtualCommunicator):
     def device(self) -> str:
         return f"cuda:{self._device}"
 
-    @takes_records
-    def window(self, shape: Any, dtype: DType | Record) -> Window:
-        shape, dtype = check_shape(shape), as_dtype(dtype)
-        stream = _tilewire.current_stream(self._device)
-        memory = self._world.window(max(num_bytes(dtype, shape), 1), stream)
-        ranks = range(self.size)
-        windows = [_window_of(self, memory, shape, dtype, rank, rank) for rank in ranks]
+    def _make(self, request: Request) -> Any:
+        memory = _memory_for(self, request)
+        windows = [_view_of(self, memory, request, rank, rank) for rank in range(self.size)]
         for window in windows:
             window.of_ranks = windows
         return windows[0]
@@ -241,7 +239,9 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         )
 
     def _values_of(self, call: Call, rank: int) -> list[Any]:
-        return [each.of_ranks[rank] if isinstance(each, Window) else each for each in call.values]
+        return [
+            each.of_ranks[rank] if isinstance(each, Symmetric) else each for each in call.values
+        ]
 
 
 def virtual_ranks(world: str, device: str) -> Communicator:

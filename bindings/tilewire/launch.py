@@ -8,10 +8,10 @@ from tilewire import _tilewire
 from tilewire.communicator import Communicator, current
 from tilewire.errors import UserError
 from tilewire.frontend.signature import ArrayArgument
-from tilewire.window import Window
+from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
-    from tilewire.frontend.signature import Specialisation
+    from tilewire.frontend.signature import Parameter, Specialisation
     from tilewire.kernel import Grid, Kernel
 
 
@@ -24,7 +24,7 @@ def make_launcher(kernel: Kernel, grid: Grid, stream: int | None) -> Any:
     parameters = []
     for each in kernel.signature.parameters:
         if each.is_array:
-            kind = each.annotation.kind  # type: ignore[union-attr]
+            kind = "tensor" if each.annotation.kind == "tensor" else "window"  # type: ignore
         else:
             kind = "constant" if each.is_constant else "scalar"
         parameters.append((each.name, kind, each.default if each.has_default else ...))
@@ -66,14 +66,14 @@ def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
     """That of the windows; else the current one; else this process alone, on the arrays' device."""
     found: tuple[str, Communicator] | None = None
     for name, value in bound.items():
-        if isinstance(value, list) and any(isinstance(each, Window) for each in value):
+        if isinstance(value, list) and any(isinstance(each, Symmetric) for each in value):
             value = _same_on_all_ranks(kernel, name, value)
-        if not isinstance(value, Window):
+        if not isinstance(value, Symmetric):
             continue
         if found is not None and found[1] is not value.comm:
             raise UserError(
-                f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are windows of two "
-                f"communicators: make both with one comm.window(…)"
+                f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are "
+                f"{_kinds(bound[found[0]], value)} of two communicators: make both with one"
             )
         found = (name, value.comm)
     if found is not None:
@@ -86,12 +86,17 @@ def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
     return _alone(kernel, bound)
 
 
+def _kinds(*values: Any) -> str:
+    kinds = list(dict.fromkeys(getattr(each, "kind", "window") + "s" for each in values))
+    return " and ".join(kinds)
+
+
 def _same_on_all_ranks(kernel: Kernel, name: str, windows: list[Any]) -> Any:
     """The one window of a list with an item per rank; UserError where the ranks' differ."""
     if any(each is not windows[0] for each in windows):
         raise UserError(
-            f"kernel `{kernel.name}`: argument `{name}` is a list of different windows: a "
-            f"window is the same on all ranks, pass it itself"
+            f"kernel `{kernel.name}`: argument `{name}` is a list of different "
+            f"{_kinds(*windows)}: such an argument is the same on all ranks, pass it itself"
         )
     return windows[0]
 
@@ -141,14 +146,7 @@ class Call:
             arguments.append(argument)
             self.values.append(bound[parameter.name])
             if parameter.is_array and argument.kind != "scalar":
-                kind = "window" if argument.kind == "window" else "tensor"
-                if kind == "window" and parameter.annotation.kind == "tensor":
-                    kind = "tensor"  # this rank's copy
-                dtype, shape = argument.dtype, argument.shape
-                record = getattr(bound[parameter.name], "record", None)
-                if kind == "window" and record is not None:
-                    dtype, shape = record, shape[:-1]
-                described[parameter.name] = ArrayArgument(kind, dtype, shape)
+                described[parameter.name] = describe(parameter, argument)
             elif parameter.is_array:
                 raise UserError(
                     f"kernel `{kernel.name}`: argument `{parameter.name}` must be "
@@ -156,6 +154,22 @@ class Call:
                 )
         self.specialisation: Specialisation = kernel.specialise(described)
         self.facts = _tilewire.facts_of(arguments)
+
+
+def describe(parameter: Parameter, argument: Any) -> ArrayArgument:
+    """What of an argument, as `read` gave it, the code for it depends on."""
+    value = argument.object
+    if argument.kind == "array":
+        return ArrayArgument("tensor", argument.dtype, argument.shape)
+    plain = argument.kind == "window" and not value.rotate
+    if plain and parameter.annotation.kind == "tensor":  # this rank's copy
+        return ArrayArgument("tensor", argument.dtype, argument.shape)
+    record = getattr(value, "record", None)
+    dtype, shape = argument.dtype, argument.shape
+    if argument.kind == "window" and record is not None:
+        dtype, shape = record, shape[:-1]
+    channel = value.channel if argument.kind == "channel" else None
+    return ArrayArgument(argument.kind, dtype, shape, value.rotate, channel, record)
 
 
 def _found(value: Any) -> str:

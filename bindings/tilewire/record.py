@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import keyword
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,20 +118,3 @@ def record(**fields: Any) -> Record:
             raise UserError(f"tw.record: a field can't be called `{name}`: views have that name")
         kinds.append((name, kind))
     return Record(tuple(kinds))
-
-
-def takes_records(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a communicator's `window`: a record is an element type too. Its windows are of
-    bytes, with the record's as last dimension."""
-
-    @functools.wraps(make)
-    def window(self: Any, shape: Any, dtype: Any) -> Any:
-        if not isinstance(dtype, Record):
-            return make(self, shape, dtype)
-        items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-        made = make(self, (*items, dtype.num_bytes), DType.u8)
-        for each in [made, *getattr(made, "of_ranks", [])]:
-            each.record = dtype
-        return made
-
-    return window

@@ -13,15 +13,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tilewire._tilewire import DType, Target
+from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, set_of_thread
 from tilewire.errors import UserError
 from tilewire.kernel import Auto
 from tilewire.launch import Call
-from tilewire.record import Record, takes_records
+from tilewire.objects import Request
 from tilewire.rendezvous import Ended, Rendezvous
 from tilewire.virtual import HostRequest, HostWorld
-from tilewire.window import Window
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
@@ -90,16 +89,13 @@ class RankCommunicator(Communicator):
         self._meeting = meeting
         self._is_closed = False
 
-    @takes_records
-    def window(self, shape: Any, dtype: DType | Record) -> Window:
+    def _make(self, request: Request) -> Any:
         self._require_open()
-        what = f"comm.window({shape!r}, {dtype!r})"
-        return self._meeting.meet(self.rank, what, (self, shape, dtype), self._make_windows)
+        return self._meeting.meet(self.rank, request.what, (self, request), self._make_all)
 
-    def _make_windows(self, requests: list[Any]) -> list[Window]:
-        _, shape, dtype = requests[0]
-        comms = [each[0] for each in requests]
-        return self._host.windows(comms, list(range(self.size)), shape, dtype)
+    def _make_all(self, given: list[Any]) -> list[Any]:
+        comms = [comm for comm, _ in given]
+        return self._host.make(comms, list(range(self.size)), given[0][1])
 
     def barrier(self) -> None:
         self._require_open()

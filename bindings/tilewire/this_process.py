@@ -10,9 +10,8 @@ from tilewire._tilewire import DType, Target
 from tilewire.communicator import Communicator
 from tilewire.errors import UserError
 from tilewire.launch import Call
-from tilewire.record import Record, takes_records
+from tilewire.objects import Request
 from tilewire.virtual import HostRequest, HostWorld
-from tilewire.window import Window
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
@@ -26,9 +25,8 @@ class LocalHost(Communicator):
         self.target = Target("cpu")
         self._world = HostWorld(self.target, None)
 
-    @takes_records
-    def window(self, shape: Any, dtype: DType | Record) -> Window:
-        return self._world.windows([self], [0], shape, dtype)[0]
+    def _make(self, request: Request) -> Any:
+        return self._world.make([self], [0], request)[0]
 
     def barrier(self) -> None:
         pass

@@ -67,9 +67,14 @@ def as_dtype(value: Any) -> DType:
 class ArrayAnnotation:
     """`tw.Tensor["M", "K"]`, `tw.Window["T", 8192]`. Dimensions None: any rank."""
 
-    kind: str  # "tensor" or "window"
+    kind: str  # "tensor", "window", "semaphore", "flag" or "channel"
     dimensions: tuple[str | int, ...] | None = None
     is_constant: bool = False  # `tw.constant(…)`
+
+    @property
+    def is_object(self) -> bool:
+        """An array of synchronisation objects, whose extents are known at compile time."""
+        return self.kind in ("semaphore", "flag", "channel")
 
     def __str__(self) -> str:
         text = f"tw.{self.kind.capitalize()}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
-from tilewire._tilewire import DType, Target
+from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import BackendError, HangError, UserError
 from tilewire.launch import Call
-from tilewire.record import Record, takes_records
-from tilewire.types import ArrayAnnotation, as_dtype
-from tilewire.window import Window, check_shape, make_window, num_bytes
+from tilewire.objects import Request, make_symmetric
+from tilewire.types import ArrayAnnotation
+from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
     from tilewire.kernel import Compiled, Grid, Kernel
@@ -39,25 +40,24 @@ class HostWorld:
         if self.is_closed:
             raise UserError("this communicator is closed")
 
-    def windows(
-        self, comms: list[Communicator], ranks: list[int], shape: Any, dtype: Any
-    ) -> list[Window]:
-        """One window, as each of `comms` (that is rank `ranks[i]`) sees it."""
+    def make(self, comms: list[Communicator], ranks: list[int], request: Request) -> list[Any]:
+        """One window or array of objects, as each of `comms` (that is rank `ranks[i]`) sees it."""
         self.require_open()
-        shape, dtype = check_shape(shape), as_dtype(dtype)
         try:
-            memory = self.world.make_window(num_bytes(dtype, shape))
+            memory = self.world.make_window(request.num_bytes)
         except MemoryError:
-            total = self.target.world_size * num_bytes(dtype, shape)
+            total = self.target.world_size * request.num_bytes
             raise BackendError(
-                f"there is no memory for a window of {shape} {dtype} on {self.target.world_size} "
-                f"ranks ({total} bytes): make it smaller"
+                f"there is no memory for a {request.kind} of {request.shape} {request.dtype} on "
+                f"{self.target.world_size} ranks ({total} bytes): make it smaller"
             ) from None
+        if request.image:
+            for address in memory.copies:
+                ctypes.memmove(address, request.image, len(request.image))
         return [
-            make_window(
+            make_symmetric(
                 comm,
-                dtype,
-                shape,
+                request,
                 device="cpu",
                 device_index=0,
                 rank=rank,
@@ -127,7 +127,7 @@ class HostRequest:
         ranks = {name: rank for name, _, rank in self.call.specialisation.arrays}
         is_local: dict[str | int, bool] = {}  # run-time extents, in the artifact's order
         for each in self.kernel.signature.positional:
-            if isinstance(each.annotation, ArrayAnnotation):
+            if isinstance(each.annotation, ArrayAnnotation) and not each.is_object:
                 for name in each.dimension_names(ranks[each.name]):
                     if isinstance(name, str) and name not in constants:
                         is_tensor = each.annotation.kind == "tensor"
@@ -174,9 +174,8 @@ class VirtualCommunicator(Communicator):
         self.target = world.target
         self._world = world
 
-    @takes_records
-    def window(self, shape: Any, dtype: DType | Record) -> Window:
-        return self._world.windows([self], [0], shape, dtype)[0]
+    def _make(self, request: Request) -> Any:
+        return self._world.make([self], [0], request)[0]
 
     def barrier(self) -> None:
         self._world.require_open()
@@ -191,7 +190,7 @@ class VirtualCommunicator(Communicator):
     def launch(
         self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
     ) -> None:
-        if not any(isinstance(value, list | Window) for value in bound.values()):
+        if not any(isinstance(value, list | Symmetric) for value in bound.values()):
             from tilewire.launch import launch_alone
 
             launch_alone(kernel, grid, stream, bound, launcher)

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from tilewire.communicator import Communicator
 
 
-class Window(_tilewire.Window):
+Symmetric = _tilewire.Window
+"""A window, or an array of synchronisation objects: the same on every rank."""
+
+
+class Window(Symmetric):
     """The same shape and dtype on every rank; made by `comm.window(shape, dtype)`.
 
     As an annotation, `tw.Window["T", "H"]` is a kernel's parameter that takes one. On the host the
-    window itself is this rank's copy (for `torch.from_dlpack`, `numpy.asarray`).
+    window itself is this rank's copy (for `torch.from_dlpack`, `numpy.asarray`), unless it rotates.
     """
 
     annotation_kind = "window"

@@ -56,7 +56,6 @@ Value* Builder::parameter(Parameter::Kind kind, std::string name, DType dtype,
   for (const Parameter& other : program_.parameters) {
     if (other.name == name) fail(fmt::format("two parameters are named '{}'", name));
   }
-  std::vector<std::int64_t> extents;
   for (Dimension& dimension : shape) {
     for (const auto& [constant, value] : program_.constants) {
       const auto* size = std::get_if<std::int64_t>(&value);
@@ -70,18 +69,16 @@ Value* Builder::parameter(Parameter::Kind kind, std::string name, DType dtype,
     if (dimension.size < 0 && dimension.size != kDynamic) {
       fail(fmt::format("an extent of '{}' is {}", name, dimension.size));
     }
-    extents.push_back(dimension.size);
   }
-  Type type = Type::scalar(dtype);
-  if (kind != Parameter::Kind::kScalar) {
-    if (shape.empty() || shape.size() > 8) {
-      fail(fmt::format("'{}' has rank {}; tensors and windows have rank 1 to 8", name,
-                       shape.size()));
-    }
-    type = Type::view(dtype, extents,
-                      kind == Parameter::Kind::kWindow ? Memory::kWindow : Memory::kTensor);
+  if (kind != Parameter::Kind::kScalar && (shape.empty() || shape.size() > 8)) {
+    fail(fmt::format("'{}' has rank {}; tensors and windows have rank 1 to 8", name, shape.size()));
   }
-  Value* value = program_.new_value(type, name);
+  Parameter made;
+  made.name = name;
+  made.kind = kind;
+  made.dtype = dtype;
+  made.shape = shape;
+  Value* value = made.value = program_.new_value(type_of(made), std::move(name));
   for (const Dimension& dimension : shape) {
     const auto has_name = [&](const auto& known) { return known.first == dimension.name; };
     const auto& known = program_.dimensions;
@@ -89,7 +86,7 @@ Value* Builder::parameter(Parameter::Kind kind, std::string name, DType dtype,
     program_.dimensions.emplace_back(dimension.name,
                                      program_.new_value(Type::scalar(kIndex), dimension.name));
   }
-  program_.parameters.push_back(Parameter{std::move(name), kind, dtype, std::move(shape), value});
+  program_.parameters.push_back(std::move(made));
   return value;
 }
 
@@ -100,8 +97,15 @@ Value* Builder::tensor(std::string name, DType dtype, std::vector<Dimension> sha
   return value;
 }
 
-Value* Builder::window(std::string name, DType dtype, std::vector<Dimension> shape) {
-  return parameter(Parameter::Kind::kWindow, std::move(name), dtype, std::move(shape));
+Value* Builder::window(std::string name, DType dtype, std::vector<Dimension> shape,
+                       std::int64_t rotate) {
+  if (rotate != 0 && (rotate < 2 || rotate > kMaxRotation)) {
+    fail(fmt::format("'{}' rotates over {} copies; 2 to {} can take turns", name, rotate,
+                     kMaxRotation));
+  }
+  Value* value = parameter(Parameter::Kind::kWindow, std::move(name), dtype, std::move(shape));
+  program_.parameters.back().rotate = rotate;
+  return value;
 }
 
 Value* Builder::scalar(std::string name, DType dtype) {

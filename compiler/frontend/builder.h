@@ -106,7 +106,13 @@ class Builder {
   /// `is_constant`: nobody writes it during a launch, so that its loads may move above waits.
   Value* tensor(std::string name, DType dtype, std::vector<Dimension> shape,
                 bool is_constant = false);
-  Value* window(std::string name, DType dtype, std::vector<Dimension> shape);
+  /// `rotate`: so many copies, of which each launch sees the next; 0: one.
+  Value* window(std::string name, DType dtype, std::vector<Dimension> shape,
+                std::int64_t rotate = 0);
+  // Arrays of synchronisation objects; all extents are static (builder_objects.cpp).
+  Value* semaphore(std::string name, std::vector<Dimension> shape);
+  Value* flag(std::string name, std::vector<Dimension> shape);
+  Value* channel(std::string name, std::vector<Dimension> shape, ChannelType type);
   Value* scalar(std::string name, DType dtype);
   Value* dimension(std::string_view name);  ///< UserError where no parameter has it
   void constant_parameter(std::string name, Attribute value);
@@ -344,6 +350,13 @@ class Builder {
   Values if_(Value* condition, const Branch& then_branch, const Branch& else_branch);
   void instances(Operand first, Operand count, const std::function<void()>& body);
 
+  // builder_semaphores.cpp
+  /// Adds `n` to one semaphore, here or at a peer, behind everything that this instance did before.
+  void signal(Value* semaphore, Operand n = std::int64_t{1});
+  /// Waits until each semaphore of the view has `n` signals that nobody has waited for, and takes
+  /// them. Without a `deadline`, only an abort ends it early.
+  void wait(Value* view, Operand n = std::int64_t{1}, bool deadline = true);
+
   /// Any op of the table, exactly as given: no widening, no broadcasting.
   Statement* emit(std::string_view op, Values operands, Attributes attributes = {});
 
@@ -388,6 +401,8 @@ class Builder {
   Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);
   Value* parameter(Parameter::Kind kind, std::string name, DType dtype,
                    std::vector<Dimension> shape);
+  Value* to_count(const Operand& n, std::string_view what);
+  Value* object(Parameter::Kind kind, std::string name, std::vector<Dimension> shape);
   void append(std::unique_ptr<Statement> statement);
   /// Values of these types for code that never runs.
   std::vector<Operand> unreached(const std::vector<Type>& types);

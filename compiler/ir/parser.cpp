@@ -46,7 +46,9 @@ class Parser : private TokenStream {
   void parameter(Parameter::Kind kind);
   void finish_declarations();
   std::vector<Dimension> extents();
-  void facts();
+  void attributes_of_parameter();
+  void channel(const Attributes& known, const Token& at);
+  bool fact(std::string_view name, const Attribute& value);
 
   // Statements.
   void statements(Region& region);
@@ -108,11 +110,19 @@ void Parser::declaration() {
     parameter(Parameter::Kind::kWindow);
   } else if (accept("scalar")) {
     parameter(Parameter::Kind::kScalar);
+  } else if (accept("semaphore")) {
+    parameter(Parameter::Kind::kSemaphore);
+  } else if (accept("flag")) {
+    parameter(Parameter::Kind::kFlag);
+  } else if (accept("channel")) {
+    parameter(Parameter::Kind::kChannel);
   } else if (accept("dimension")) {
     const Token name = take(Token::Kind::kValue, "the dimension as `%NAME`");
     program_.dimensions.emplace_back(name.text, define(name, Type::scalar(kIndex), nullptr));
   } else {
-    fail("`const`, `tensor`, `constant`, `window`, `scalar`, `dimension` or `}`");
+    fail(
+        "`const`, `tensor`, `constant`, `window`, `scalar`, `semaphore`, `flag`, `channel`, "
+        "`dimension` or `}`");
   }
 }
 
@@ -122,18 +132,11 @@ void Parser::parameter(Parameter::Kind kind) {
   Parameter parameter;
   parameter.name = name.text;
   parameter.kind = kind;
-  parameter.dtype = dtype();
-  Type type = Type::scalar(parameter.dtype);
-  if (kind != Parameter::Kind::kScalar) {
-    parameter.shape = extents();
-    std::vector<std::int64_t> sizes;
-    for (const Dimension& dimension : parameter.shape) sizes.push_back(dimension.size);
-    type = Type::view(parameter.dtype, std::move(sizes),
-                      kind == Parameter::Kind::kWindow ? Memory::kWindow : Memory::kTensor);
-  }
-  parameter.value = define(name, std::move(type), nullptr);
+  parameter.dtype = parameter.is_object() ? object_dtype(memory_of(kind)) : dtype();
+  if (kind != Parameter::Kind::kScalar) parameter.shape = extents();
+  parameter.value = define(name, type_of(parameter), nullptr);
   program_.parameters.push_back(std::move(parameter));
-  facts();
+  attributes_of_parameter();
 }
 
 std::vector<Dimension> Parser::extents() {
@@ -153,27 +156,64 @@ std::vector<Dimension> Parser::extents() {
   return result;
 }
 
-void Parser::facts() {
+void Parser::attributes_of_parameter() {
   const Token start = token();
   const Attributes known = attributes();
-  const std::size_t index = program_.parameters.size() - 1;
+  Parameter& parameter = program_.parameters.back();
+  if (parameter.is_object()) return channel(known, start);
   for (const auto& [name, value] : known) {
-    if (const bool* flag = std::get_if<bool>(&value); flag && name == "contiguous") {
-      program_.facts.contiguous.resize(index + 1);
-      program_.facts.contiguous[index] = *flag;
-    } else if (flag && name == "local_only") {
-      program_.facts.local_only.resize(index + 1);
-      program_.facts.local_only[index] = *flag;
-    } else if (const auto* bytes = std::get_if<std::int64_t>(&value);
-               bytes && name == "alignment" && *bytes > 0 && *bytes <= (1 << 20)) {
-      program_.facts.alignment.resize(index + 1, 1);
-      program_.facts.alignment[index] = static_cast<int>(*bytes);
-    } else {
+    const auto* copies = std::get_if<std::int64_t>(&value);
+    if (copies != nullptr && name == "rotate" && parameter.kind == Parameter::Kind::kWindow) {
+      parameter.rotate = *copies;
+    } else if (!fact(name, value)) {
       fail_at(start, fmt::format("`{} = {}` is no fact about a parameter; those are "
                                  "`contiguous = true`, `alignment = 16` and `local_only = true`",
                                  name, to_string(value)));
     }
   }
+}
+
+/// What a channel carries; other objects have nothing to say.
+void Parser::channel(const Attributes& known, const Token& at) {
+  Parameter& parameter = program_.parameters.back();
+  if (parameter.kind != Parameter::Kind::kChannel) {
+    if (!known.empty()) fail_at(at, fmt::format("a {} has no attributes", name_of(parameter.kind)));
+    return;
+  }
+  const auto find = [&]<typename T>(std::string_view name) -> const T* {
+    const auto found = known.find(name);
+    return found == known.end() ? nullptr : std::get_if<T>(&found->second);
+  };
+  const auto* message = find.operator()<std::string>("message");
+  const auto* depth = find.operator()<std::int64_t>("depth");
+  const auto* carrying = find.operator()<std::string>("carrying");
+  const auto fields = message == nullptr ? std::nullopt : parse_message(*message);
+  const auto kind = carrying == nullptr ? std::nullopt : carrying_from_name(*carrying);
+  if (!fields || depth == nullptr || !kind || known.size() != 3) {
+    fail_at(at,
+            "a channel says what it carries, like {carrying = \"tagged\", depth = 2, message = "
+            "\"bf16[2048], f32\"}; it is carried \"tagged\", \"exchange\" or \"reserved\"");
+  }
+  parameter.channel = {*fields, *depth, *kind};
+}
+
+/// False where it is none.
+bool Parser::fact(std::string_view name, const Attribute& value) {
+  const std::size_t index = program_.parameters.size() - 1;
+  if (const bool* flag = std::get_if<bool>(&value); flag && name == "contiguous") {
+    program_.facts.contiguous.resize(index + 1);
+    program_.facts.contiguous[index] = *flag;
+  } else if (flag && name == "local_only") {
+    program_.facts.local_only.resize(index + 1);
+    program_.facts.local_only[index] = *flag;
+  } else if (const auto* bytes = std::get_if<std::int64_t>(&value);
+             bytes && name == "alignment" && *bytes > 0 && *bytes <= (1 << 20)) {
+    program_.facts.alignment.resize(index + 1, 1);
+    program_.facts.alignment[index] = static_cast<int>(*bytes);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Parser::finish_declarations() {

@@ -11,15 +11,7 @@ namespace tilewire {
 namespace {
 
 std::string_view keyword(const Parameter& parameter) {
-  switch (parameter.kind) {
-    case Parameter::Kind::kTensor:
-      return parameter.is_constant ? "constant" : "tensor";
-    case Parameter::Kind::kWindow:
-      return "window";
-    case Parameter::Kind::kScalar:
-      return "scalar";
-  }
-  return "?";
+  return parameter.is_constant ? "constant" : name_of(parameter.kind);
 }
 
 class Printer {
@@ -67,7 +59,7 @@ class Printer {
   void parameter(std::size_t index) {
     const Parameter& parameter = program_.parameters[index];
     std::string text = fmt::format("{} {}: {}", keyword(parameter), value_text(parameter.value),
-                                   name_of(parameter.dtype));
+                                   parameter.is_object() ? "" : name_of(parameter.dtype));
     if (parameter.kind != Parameter::Kind::kScalar) {
       std::vector<std::string> extents;
       for (const Dimension& dimension : parameter.shape) {
@@ -76,7 +68,21 @@ class Printer {
       }
       text += fmt::format("[{}]", fmt::join(extents, ", "));
     }
+    line(1, text + attributes_text(parameter.is_object() ? channel_attributes(parameter)
+                                                         : facts_of(index)));
+  }
+
+  static Attributes channel_attributes(const Parameter& parameter) {
+    if (parameter.kind != Parameter::Kind::kChannel) return {};
+    return {{"message", parameter.channel.message_text()},
+            {"depth", parameter.channel.depth},
+            {"carrying", std::string(name_of(parameter.channel.carrying))}};
+  }
+
+  Attributes facts_of(std::size_t index) const {
     Attributes facts;
+    const std::int64_t rotate = program_.parameters[index].rotate;
+    if (rotate != 0) facts["rotate"] = rotate;
     if (index < program_.facts.contiguous.size()) {
       facts["contiguous"] = static_cast<bool>(program_.facts.contiguous[index]);
     }
@@ -86,7 +92,7 @@ class Printer {
     if (index < program_.facts.local_only.size()) {
       facts["local_only"] = static_cast<bool>(program_.facts.local_only[index]);
     }
-    line(1, text + attributes_text(facts));
+    return facts;
   }
 
   void region(const Region& region, int depth) {

@@ -42,6 +42,34 @@ std::string_view name_of(Iterate iterate) {
   return {};
 }
 
+std::string_view name_of(Parameter::Kind kind) {
+  return kind == Parameter::Kind::kScalar ? "scalar" : name_of(memory_of(kind));
+}
+
+Memory memory_of(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::kTensor:
+    case Parameter::Kind::kScalar:
+      return Memory::kTensor;
+    case Parameter::Kind::kWindow:
+      return Memory::kWindow;
+    case Parameter::Kind::kSemaphore:
+      return Memory::kSemaphore;
+    case Parameter::Kind::kFlag:
+      return Memory::kFlag;
+    case Parameter::Kind::kChannel:
+      return Memory::kChannel;
+  }
+  return Memory::kTensor;
+}
+
+Type type_of(const Parameter& parameter) {
+  if (parameter.kind == Parameter::Kind::kScalar) return Type::scalar(parameter.dtype);
+  std::vector<std::int64_t> sizes;
+  for (const Dimension& dimension : parameter.shape) sizes.push_back(dimension.size);
+  return Type::view(parameter.dtype, std::move(sizes), memory_of(parameter.kind));
+}
+
 bool Statement::is(std::string_view op_name) const {
   return kind == StatementKind::kOp && op->name == op_name;
 }

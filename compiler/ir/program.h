@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/attribute.h"
+#include "compiler/ir/object.h"
 #include "compiler/ir/type.h"
 #include "compiler/support/source_location.h"
 
@@ -93,14 +94,28 @@ struct Dimension {
 };
 
 struct Parameter {
-  enum class Kind : std::uint8_t { kTensor, kWindow, kScalar };
+  enum class Kind : std::uint8_t { kTensor, kWindow, kScalar, kSemaphore, kFlag, kChannel };
   std::string name;
   Kind kind = Kind::kTensor;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;     ///< of objects: `object_dtype`
   std::vector<Dimension> shape;  ///< row-major; empty for scalars
   Value* value = nullptr;        ///< the body's argument
   bool is_constant = false;      ///< a tensor that nobody writes during a launch (`tw.constant`)
+  std::int64_t rotate = 0;       ///< a window of so many copies, of which each launch sees the next
+  ChannelType channel;           ///< of kChannel
+
+  /// An array of synchronisation objects: its extents are static.
+  bool is_object() const { return kind >= Kind::kSemaphore; }
+  /// Symmetric memory, of which the kernel gets a WindowHandle.
+  bool is_symmetric() const { return kind == Kind::kWindow || is_object(); }
 };
+
+/// `tensor`, `window`, `scalar`, `semaphore`, `flag`, `channel`.
+std::string_view name_of(Parameter::Kind kind);
+/// What views of such a parameter look at; of a scalar, nothing (kTensor).
+Memory memory_of(Parameter::Kind kind);
+/// The type of the parameter's value.
+Type type_of(const Parameter& parameter);
 
 /// What is known about a launch's arguments on this rank only: it may change code, never the
 /// protocol between ranks (slots, barriers, resources).

@@ -112,6 +112,12 @@ Type TokenStream::type() {
   if (!ahead_.is('<')) return Type::scalar(dtype());
   const Token kind = take(Token::Kind::kIdentifier, "a type");
   expect('<');
+  for (const Memory memory : {Memory::kSemaphore, Memory::kFlag, Memory::kChannel}) {
+    if (kind.text != name_of(memory)) continue;
+    Type object = Type::object(memory, shape());
+    expect('>');
+    return object;
+  }
   const DType element = dtype();
   Type result;
   if (kind.text == "pointer") {
@@ -123,7 +129,8 @@ Type TokenStream::type() {
     result = Type::view(element, shape(), kind.text == "view" ? Memory::kTensor : Memory::kWindow);
   } else {
     fail_at(kind, fmt::format("`{}` is no type; types are a dtype, `tile<…>`, `view<…>`, "
-                              "`window<…>` and `pointer<…>`",
+                              "`window<…>`, `semaphore<…>`, `flag<…>`, `channel<…>` and "
+                              "`pointer<…>`",
                               kind.text));
   }
   expect('>');

@@ -6,6 +6,38 @@
 
 namespace tilewire {
 
+std::string_view name_of(Memory memory) {
+  switch (memory) {
+    case Memory::kTensor:
+      return "tensor";
+    case Memory::kWindow:
+      return "window";
+    case Memory::kSemaphore:
+      return "semaphore";
+    case Memory::kFlag:
+      return "flag";
+    case Memory::kChannel:
+      return "channel";
+  }
+  return {};
+}
+
+bool is_object(Memory memory) { return memory != Memory::kTensor && memory != Memory::kWindow; }
+
+DType object_dtype(Memory memory) {
+  switch (memory) {
+    case Memory::kSemaphore:
+      return DType::kU64;
+    case Memory::kFlag:
+      return DType::kU32;
+    case Memory::kTensor:
+    case Memory::kWindow:
+    case Memory::kChannel:
+      return DType::kU8;
+  }
+  return DType::kU8;
+}
+
 std::string Layout::to_string() const {
   switch (kind) {
     case Kind::kBlocked:
@@ -44,6 +76,10 @@ Type Type::view(DType dtype, std::vector<std::int64_t> shape, Memory memory) {
   return type;
 }
 
+Type Type::object(Memory memory, std::vector<std::int64_t> shape) {
+  return view(object_dtype(memory), std::move(shape), memory);
+}
+
 Type Type::pointer(DType dtype) {
   Type type;
   type.kind = Kind::kPointer;
@@ -71,8 +107,8 @@ std::string Type::to_string() const {
       return fmt::format("tile<{}{}{}>", name_of(dtype), shape_to_string(shape),
                          layout.is_known() ? ", " + layout.to_string() : "");
     case Kind::kView:
-      return fmt::format("{}<{}{}>", memory == Memory::kWindow ? "window" : "view", name_of(dtype),
-                         shape_to_string(shape));
+      return fmt::format("{}<{}{}>", memory == Memory::kTensor ? "view" : name_of(memory),
+                         is_object() ? "" : name_of(dtype), shape_to_string(shape));
     case Kind::kPointer:
       return fmt::format("pointer<{}>", name_of(dtype));
   }

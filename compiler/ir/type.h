@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/dtype.h"
@@ -33,8 +34,17 @@ struct Layout {
   std::string to_string() const;
 };
 
-/// What a view looks at: this rank's own memory, or symmetric memory.
-enum class Memory : std::uint8_t { kTensor, kWindow };
+/// What a view looks at: this rank's own memory, symmetric memory, or an array of synchronisation
+/// objects, whose elements only their own ops touch.
+enum class Memory : std::uint8_t { kTensor, kWindow, kSemaphore, kFlag, kChannel };
+
+/// `tensor`, `window`, `semaphore`, …
+std::string_view name_of(Memory memory);
+/// Whether it is an array of synchronisation objects.
+bool is_object(Memory memory);
+/// What the address of an object's memory counts in: u64 cells of semaphores, u32 words of flags,
+/// bytes of channels.
+DType object_dtype(Memory memory);
 
 /// The type of an SSA value.
 ///
@@ -42,6 +52,7 @@ enum class Memory : std::uint8_t { kTensor, kWindow };
 /// - tile: `tile<f32[8192]>`, static shape
 /// - view: `view<bf16[?, 8192]>`, `window<bf16[?, 8192]>`: a place in memory with extents that may
 ///   be dynamic. A dimension made by `ds` has a static extent, yet its elements may lie outside.
+///   `semaphore<[8]>`, `flag<[2, 64]>`, `channel<[2, 64]>`: elements of an array of objects.
 /// - pointer: `pointer<bf16>`: an address, after views were lowered
 struct Type {
   enum class Kind : std::uint8_t { kScalar, kTile, kView, kPointer };
@@ -55,12 +66,15 @@ struct Type {
   static Type scalar(DType dtype);
   static Type tile(DType dtype, std::vector<std::int64_t> shape, Layout layout = {});
   static Type view(DType dtype, std::vector<std::int64_t> shape, Memory memory);
+  static Type object(Memory memory, std::vector<std::int64_t> shape);
   static Type pointer(DType dtype);
 
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_tile() const { return kind == Kind::kTile; }
   bool is_view() const { return kind == Kind::kView; }
   bool is_pointer() const { return kind == Kind::kPointer; }
+  /// A view of synchronisation objects.
+  bool is_object() const { return is_view() && tilewire::is_object(memory); }
 
   int rank() const { return static_cast<int>(shape.size()); }
   /// Elements of a tile; 1 for a scalar.

@@ -123,9 +123,10 @@ void Verifier::verify_signature() {
 }
 
 void Verifier::verify_parameter(const Parameter& parameter) {
-  std::vector<std::int64_t> sizes;
   for (const Dimension& dimension : parameter.shape) {
-    sizes.push_back(dimension.size);
+    check(!parameter.is_object() || dimension.size > 0, nullptr,
+          fmt::format("`{}`: the extents of a {} are numbers above 0", parameter.name,
+                      tilewire::name_of(parameter.kind)));
     if (dimension.size != kDynamic) {
       check(dimension.size >= 0 && dimension.name.empty(), nullptr,
             fmt::format("`{}` has a bad extent {}", parameter.name, dimension.size));
@@ -137,11 +138,18 @@ void Verifier::verify_parameter(const Parameter& parameter) {
           fmt::format("`{}` has extent `{}`, which is no dimension of the program", parameter.name,
                       dimension.name));
   }
-  const Memory memory =
-      parameter.kind == Parameter::Kind::kWindow ? Memory::kWindow : Memory::kTensor;
-  const Type type = parameter.kind == Parameter::Kind::kScalar
-                        ? Type::scalar(parameter.dtype)
-                        : Type::view(parameter.dtype, std::move(sizes), memory);
+  if (parameter.is_object()) {
+    check(parameter.dtype == object_dtype(memory_of(parameter.kind)) && !parameter.shape.empty(),
+          nullptr, fmt::format("`{}` is no array of objects", parameter.name));
+  }
+  if (parameter.kind == Parameter::Kind::kChannel) {
+    const std::string refusal = refusal_of(parameter.channel);
+    check(refusal.empty(), nullptr, fmt::format("`{}`: {}", parameter.name, refusal));
+  }
+  check(parameter.rotate == 0 || (parameter.rotate > 1 && parameter.rotate <= kMaxRotation &&
+                                  parameter.kind == Parameter::Kind::kWindow),
+        nullptr, fmt::format("`{}` can't rotate over {} copies", parameter.name, parameter.rotate));
+  const Type type = type_of(parameter);
   check(parameter.value->type == type, nullptr,
         fmt::format("`{}` has type {}, but is declared {}", parameter.name,
                     parameter.value->type.to_string(), type.to_string()));

@@ -12,11 +12,12 @@ namespace tilewire {
 /// What a kernel needs of the communicator. Each op says what it needs (`OpInfo::resources`); the
 /// compiler sums. The user never counts barriers.
 struct Resources {
-  bool lane = false;           ///< synchronises with other instances: takes a lane
+  bool lane = false;           ///< gets its lane: barrier slots, and the page for hang reports
   bool world_barrier = false;  ///< a barrier slot per program instance, over all ranks
   bool waits = false;          ///< may wait for other CTAs or ranks: launched cooperatively
   bool grid_barrier = false;   ///< all its instances meet: launches of a lane must not overlap
-  bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange)
+  bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange), in the
+                               ///< lane's order; else any ranks may, whenever they like
 
   Resources& operator|=(const Resources& other) {
     lane |= other.lane;
@@ -33,8 +34,8 @@ struct Resources {
 struct ArgumentSlot {
   enum class Kind : std::uint8_t {
     kTensor,      ///< void*: address of parameter `index`
-    kWindow,      ///< tilewire::device::WindowHandle (templates/tilewire/abi.cuh) of `index`;
-                  ///< on the CPU: const WindowView* (world addresses)
+    kWindow,      ///< tilewire::device::WindowHandle (templates/tilewire/abi.cuh) of `index`, a
+                  ///< window or an array of objects; on the CPU: every rank's address
     kScalar,      ///< the parameter's dtype
     kExtent,      ///< int64: run-time dimension `index` of `Program::dimensions`
     kStride,      ///< int64, elements: of parameter `index`, dimension `dimension`

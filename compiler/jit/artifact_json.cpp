@@ -12,7 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Enumerators by name, in their order: a file stays readable when one is added.
-constexpr const char* kParameterKinds[] = {"tensor", "window", "scalar"};
+constexpr const char* kParameterKinds[] = {"tensor",    "window", "scalar",
+                                           "semaphore", "flag",   "channel"};
 constexpr const char* kSlotKinds[] = {"tensor", "window",      "scalar", "extent",
                                       "stride", "device_comm", "lane",   "counters"};
 
@@ -57,15 +58,33 @@ SourceLocation location_from(const Json& json) {
           int_from(json.at("column"))};
 }
 
+Json to_value(const ChannelType& channel) {
+  return {{"message", channel.message_text()},
+          {"depth", channel.depth},
+          {"carrying", name_of(channel.carrying)}};
+}
+
+ChannelType channel_from(const Json& json) {
+  const auto& message = json.at("message").get_ref<const std::string&>();
+  const auto& carrying = json.at("carrying").get_ref<const std::string&>();
+  const auto fields = parse_message(message);
+  const auto kind = carrying_from_name(carrying);
+  if (!fields || !kind) throw BackendError(fmt::format("`{}` is no message", message));
+  return {*fields, json.at("depth").get<std::int64_t>(), *kind};
+}
+
 Json to_value(const Parameter& parameter) {
   Json shape = Json::array();
   for (const Dimension& dimension : parameter.shape) {
     shape.push_back(dimension.size == kDynamic ? Json(dimension.name) : Json(dimension.size));
   }
-  return {{"name", parameter.name},
-          {"kind", kParameterKinds[static_cast<std::size_t>(parameter.kind)]},
-          {"dtype", name_of(parameter.dtype)},
-          {"shape", shape}};
+  Json json = {{"name", parameter.name},
+               {"kind", kParameterKinds[static_cast<std::size_t>(parameter.kind)]},
+               {"dtype", name_of(parameter.dtype)},
+               {"shape", shape}};
+  if (parameter.rotate != 0) json["rotate"] = parameter.rotate;
+  if (parameter.kind == Parameter::Kind::kChannel) json["channel"] = to_value(parameter.channel);
+  return json;
 }
 
 Parameter parameter_from(const Json& json) {
@@ -77,6 +96,8 @@ Parameter parameter_from(const Json& json) {
     return extent.is_string() ? Dimension{kDynamic, extent.get<std::string>()}
                               : Dimension{extent.get<std::int64_t>(), {}};
   });
+  if (json.contains("rotate")) parameter.rotate = json.at("rotate").get<std::int64_t>();
+  if (json.contains("channel")) parameter.channel = channel_from(json.at("channel"));
   return parameter;
 }
 

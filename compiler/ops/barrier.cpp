@@ -55,6 +55,19 @@ Resources needs_barrier(const Statement&) {
   return resources;
 }
 
+std::string describe_lsa_barrier(const Statement&, const Program& program) {
+  const bool is_world = program.lsa_size == program.world_size;
+  return is_world ? "barrier(team=world)" : "barrier(team=lsa)";
+}
+
+std::string describe_grid_barrier(const Statement& statement, const Program& program) {
+  const bool is_world = program.lsa_size == program.world_size;
+  const bool is_local = statement.text("team") == "local";
+  return fmt::format("barrier(team={}, scope=grid)", is_local   ? "local"
+                                                     : is_world ? "world"
+                                                                : "lsa");
+}
+
 void emit_cpu_lsa_barrier(const Statement& statement, CpuEmitter& emitter) {
   const CpuScalar site = emitter.scalars().integer(statement.integer("site"), DType::kU32);
   emitter.call_runtime("tilewire_lsa_barrier", {&site, 1});
@@ -102,6 +115,7 @@ OpInfo lsa_barrier_op() {
   op.emit_cpu = emit_cpu_lsa_barrier;
   op.emit_cuda = emit_lsa_barrier_cuda;
   op.resources = needs_barrier;
+  op.wait_site = describe_lsa_barrier;
   return op;
 }
 
@@ -118,6 +132,7 @@ OpInfo grid_barrier_op() {
   op.emit_cpu = emit_cpu_grid_barrier;
   op.emit_cuda = emit_grid_barrier_cuda;
   op.resources = needs_grid_barrier;
+  op.wait_site = describe_grid_barrier;
   return op;
 }
 

@@ -51,7 +51,19 @@ const Type& require_tile(const OpCall& call, std::size_t operand) {
 }
 
 const Type& require_view(const OpCall& call, std::size_t operand) {
+  const Type& type = call.operands[operand];
+  return require(call, operand, type.is_view() && !type.is_object(),
+                 "a tensor, a window or a view");
+}
+
+const Type& require_any_view(const OpCall& call, std::size_t operand) {
   return require(call, operand, call.operands[operand].is_view(), "a tensor, a window or a view");
+}
+
+const Type& require_object(const OpCall& call, std::size_t operand, Memory memory) {
+  const Type& type = call.operands[operand];
+  return require(call, operand, type.is_view() && type.memory == memory,
+                 fmt::format("a {}", name_of(memory)));
 }
 
 const Type& require_pointer(const OpCall& call, std::size_t operand) {

@@ -15,7 +15,12 @@ namespace tilewire {
 Type infer_elementwise(const OpCall& call, std::size_t first = 0);
 
 const Type& require_tile(const OpCall& call, std::size_t operand);
+/// A tensor, a window, or a view of one.
 const Type& require_view(const OpCall& call, std::size_t operand);
+/// The same, or elements of an array of synchronisation objects.
+const Type& require_any_view(const OpCall& call, std::size_t operand);
+/// Elements of an array of those objects.
+const Type& require_object(const OpCall& call, std::size_t operand, Memory memory);
 const Type& require_pointer(const OpCall& call, std::size_t operand);
 const Type& require_scalar(const OpCall& call, std::size_t operand);
 /// An `index` scalar (i64).

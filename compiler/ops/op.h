@@ -40,6 +40,12 @@ struct AttributeSpec {
 /// the op stays where it is and orders nothing.
 enum class Effect { kPure, kReads, kWrites, kSynchronises, kReports, kHidden };
 
+/// What an op that synchronises does, besides ordering memory (attribute `order`).
+struct Meeting {
+  bool tells = true;  ///< others learn that this instance has come so far
+  bool waits = true;  ///< it goes on when others have
+};
+
 /// When in the pipeline an op may stand.
 enum class Stage { kAny, kFrontend, kLowered };
 
@@ -52,6 +58,7 @@ struct OpInfo {
   int max_operands = 0;  ///< -1: any number
   std::vector<AttributeSpec> attributes;
   Effect effect = Effect::kPure;
+  Meeting meeting;  ///< of kSynchronises
   /// Each element of the result depends on the same element of the operands alone; scalar operands
   /// stand for every element.
   bool is_elementwise = false;
@@ -65,6 +72,12 @@ struct OpInfo {
   std::vector<Type> (*infer)(const OpCall&) = nullptr;
   /// What it needs of the communicator; null: nothing.
   Resources (*resources)(const Statement&) = nullptr;
+  /// What hang and deadlock reports call a wait here, whose number is attribute `site`: the user's
+  /// words. Null: it never waits.
+  std::string (*wait_site)(const Statement&, const Program&) = nullptr;
+  /// Of a frontend op whose first operand is a view of synchronisation objects: the op that
+  /// lowering views makes of it (`ObjectAccess` in object_access.h), by what they are.
+  std::string_view (*lowered)(Memory) = nullptr;
   /// Emits CUDA text. Null only for ops that lowering removes.
   void (*emit_cuda)(const Statement&, CudaEmitter&) = nullptr;
   /// Bytes of shared memory that its CUDA code passes data through, with a `__syncthreads` between

@@ -10,8 +10,8 @@ namespace tilewire {
 namespace {
 
 std::vector<Type> infer_at(const OpCall& call) {
-  const Type& window = require_view(call, 0);
-  if (window.memory != Memory::kWindow) {
+  const Type& window = require_any_view(call, 0);
+  if (window.memory == Memory::kTensor) {
     call.fail("a tensor is this rank's own memory; only a window has copies on other ranks");
   }
   require_index(call, 1);
@@ -56,7 +56,7 @@ std::vector<std::int64_t> check_slice_operands(const OpCall& call,
 
 /// Reads the pattern against the view's rank; operands are checked to be indices.
 std::vector<Type> infer_slice(const OpCall& call) {
-  const Type& view = require_view(call, 0);
+  const Type& view = require_any_view(call, 0);
   const std::vector<SlicePattern> patterns = parse_slice_pattern(text_attribute(call, "index"));
   if (patterns.size() != view.shape.size()) {
     call.fail(fmt::format("{} indices for {} of rank {}", patterns.size(), view.to_string(),
@@ -91,7 +91,7 @@ std::vector<Type> infer_slice(const OpCall& call) {
 }
 
 std::vector<Type> infer_dimension_of_view(const OpCall& call) {
-  const Type& view = require_view(call, 0);
+  const Type& view = require_any_view(call, 0);
   const std::int64_t dimension = integer_attribute(call, "dimension");
   if (dimension < 0 || dimension >= view.rank()) {
     call.fail(fmt::format("{} has no dimension {}", view.to_string(), dimension));
@@ -100,12 +100,12 @@ std::vector<Type> infer_dimension_of_view(const OpCall& call) {
 }
 
 std::vector<Type> infer_address(const OpCall& call) {
-  const Type& view = require_view(call, 0);
+  const Type& view = require_any_view(call, 0);
   const bool is_peer = flag_attribute(call, "peer");
   if (call.operands.size() != (is_peer ? 3U : 2U))
     call.fail("operands: base, a rank if peer, offset");
-  if (is_peer && view.memory != Memory::kWindow)
-    call.fail("only a window has an address at a peer");
+  if (is_peer && view.memory == Memory::kTensor)
+    call.fail("only symmetric memory has an address at a peer");
   for (std::size_t i = 1; i < call.operands.size(); ++i) require_index(call, i);
   return {Type::pointer(view.dtype)};
 }
@@ -137,7 +137,7 @@ void emit_address_cuda(const Statement& statement, CudaEmitter& emitter) {
         statement.result(), emitter.peer_address(view, rank) + behind,
         fmt::format("{}_at_{}", base, emitter.operand(rank, Binding::kChoose)));
   }
-  if (view->type.memory == Memory::kWindow) {
+  if (view->type.memory != Memory::kTensor) {
     base = fmt::format("static_cast<{}>({}.local)", emitter.type(statement.result()->type), base);
   }
   emitter.define(statement.result(), base + behind,

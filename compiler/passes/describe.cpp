@@ -25,7 +25,7 @@ std::string entry_of(const Program& program) {
 }
 
 bool is_contiguous(const Program& program, std::size_t parameter) {
-  return program.parameters[parameter].kind == Parameter::Kind::kWindow ||
+  return program.parameters[parameter].is_symmetric() ||
          (parameter < program.facts.contiguous.size() && program.facts.contiguous[parameter]);
 }
 
@@ -33,7 +33,8 @@ bool is_contiguous(const Program& program, std::size_t parameter) {
 bool needs_communicator(const Program& program) {
   bool needs = false;
   for_each_statement(program.body, [&needs](const Statement& statement) {
-    needs |= statement.is("rank") || (statement.is("address") && statement.flag("peer"));
+    needs |=
+        statement.is("rank") || (statement.kind == StatementKind::kOp && statement.flag("peer"));
   });
   return needs;
 }
@@ -60,6 +61,9 @@ ArgumentSlot::Kind slot_kind(Parameter::Kind kind) {
     case Parameter::Kind::kTensor:
       return ArgumentSlot::Kind::kTensor;
     case Parameter::Kind::kWindow:
+    case Parameter::Kind::kSemaphore:
+    case Parameter::Kind::kFlag:
+    case Parameter::Kind::kChannel:
       return ArgumentSlot::Kind::kWindow;
     case Parameter::Kind::kScalar:
       return ArgumentSlot::Kind::kScalar;
@@ -100,15 +104,11 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
 /// In order of their numbers: program order.
 std::vector<WaitSite> wait_sites_of(const Program& program) {
   std::vector<WaitSite> sites;
-  const std::string_view team = program.lsa_size == program.world_size ? "world" : "lsa";
   for_each_statement(program.body, [&](const Statement& statement) {
-    const bool is_grid = statement.is("grid_barrier");
-    if (!statement.is("lsa_barrier") && !is_grid) return;
+    if (statement.kind != StatementKind::kOp || statement.op->wait_site == nullptr) return;
     const auto site = static_cast<std::size_t>(statement.integer("site"));
     if (site >= sites.size()) sites.resize(site + 1);
-    const bool is_local = is_grid && statement.text("team") == "local";
-    sites[site] = {statement.location, fmt::format("barrier(team={}{})", is_local ? "local" : team,
-                                                   is_grid ? ", scope=grid" : "")};
+    sites[site] = {statement.location, statement.op->wait_site(statement, program)};
   });
   return sites;
 }

@@ -7,7 +7,7 @@
 namespace tilewire {
 namespace {
 
-/// What a barrier without its release is called.
+/// What an order without its release is called.
 constexpr const char* without_release(std::string_view order) {
   return order == "acq_rel" ? "acquire" : "relaxed";
 }
@@ -16,8 +16,14 @@ bool is_barrier(const Statement& statement) {
   return statement.is("lsa_barrier") || statement.is("grid_barrier");
 }
 
-bool releases(const Statement& barrier) {
-  return barrier.text("order") == "acq_rel" || barrier.text("order") == "release";
+/// A lowered op that tells others how far this instance has come, and waits for nobody.
+bool is_signal(const Statement& statement) {
+  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kSynchronises &&
+         statement.op->meeting.tells && !statement.op->meeting.waits;
+}
+
+bool releases(const Statement& op) {
+  return op.text("order") == "acq_rel" || op.text("order") == "release";
 }
 
 bool acquires(const Statement& barrier) {
@@ -26,16 +32,18 @@ bool acquires(const Statement& barrier) {
 
 /// What this instance may have done, or have heard of, that no release has covered yet.
 struct Pending {
-  bool to_peers = false;  ///< for instances of other ranks
-  bool to_grid = false;   ///< for the other instances of this rank
+  bool to_peers = false;    ///< for instances of other ranks
+  bool to_grid = false;     ///< for the other instances of this rank
+  bool by_signals = false;  ///< for whoever waits for a signal: the thread that sends them all has
+                            ///< released nothing since
 
   Pending operator|(Pending other) const {
-    return {to_peers || other.to_peers, to_grid || other.to_grid};
+    return {to_peers || other.to_peers, to_grid || other.to_grid, by_signals || other.by_signals};
   }
 };
 
-/// Follows each path through the program and asks at each barrier whether this instance may have
-/// done anything since its last release that a release would have to cover.
+/// Follows each path through the program and asks at each barrier and signal whether this instance
+/// may have done anything since its last release that a release would have to cover.
 ///
 /// What a barrier of all instances of all ranks acquired, all have acquired. After one between a
 /// part of them, this instance must pass on to the rest what it heard there.
@@ -48,7 +56,7 @@ class UnreleasedWork {
     flow(program.body, {});
   }
 
-  bool is_before(const Statement& barrier) const { return is_before_.at(&barrier); }
+  bool is_before(const Statement& release) const { return is_before_.at(&release); }
 
  private:
   /// `pending` at the region's start → at its end.
@@ -82,16 +90,17 @@ class UnreleasedWork {
       case StatementKind::kReturn:
         return pending;
     }
-    return {true, true};
+    return {true, true, true};
   }
 
   Pending step_op(const Statement& op, Pending pending) {
     if (is_barrier(op)) return step_barrier(op, pending);
+    if (is_signal(op)) return step_signal(op, pending);
     const Effect effect = op.op->effect;
     const bool only_looks = effect == Effect::kPure || effect == Effect::kReads ||
                             effect == Effect::kReports || effect == Effect::kHidden;
     if (only_looks) return pending;
-    return {pending.to_peers || !is_local_store(op), true};
+    return {pending.to_peers || !is_local_store(op), true, true};
   }
 
   Pending step_barrier(const Statement& op, Pending pending) {
@@ -99,9 +108,18 @@ class UnreleasedWork {
     const bool is_local = is_grid && op.text("team") == "local";
     if (releases(op)) {
       is_before_[&op] |= (pending.to_peers && !is_local) || (pending.to_grid && is_grid);
-      pending = {pending.to_peers && is_local, pending.to_grid && !is_grid};
+      pending = {pending.to_peers && is_local, pending.to_grid && !is_grid,
+                 pending.by_signals && is_local};
     }
-    if (acquires(op)) pending = pending | Pending{is_local, !is_grid};
+    if (acquires(op)) pending = pending | Pending{is_local, !is_grid, true};
+    return pending;
+  }
+
+  /// Its release is one thread's, which barriers of several threads can't rely on.
+  Pending step_signal(const Statement& op, Pending pending) {
+    if (!releases(op)) return pending;
+    is_before_[&op] |= pending.by_signals;
+    pending.by_signals = pending.by_signals && op.text("scope") != "system";
     return pending;
   }
 
@@ -120,7 +138,8 @@ class UnreleasedWork {
 
 void weaken(Region& region, const UnreleasedWork& unreleased) {
   for (auto& statement : region.statements) {
-    if (is_barrier(*statement) && releases(*statement) && !unreleased.is_before(*statement)) {
+    const bool tells = is_barrier(*statement) || is_signal(*statement);
+    if (tells && releases(*statement) && !unreleased.is_before(*statement)) {
       statement->attributes["order"] = std::string(without_release(statement->text("order")));
     }
     for (Region& inner : statement->regions) weaken(inner, unreleased);

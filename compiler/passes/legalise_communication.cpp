@@ -114,6 +114,9 @@ class Legaliser {
         region.statements.push_back(std::move(statement));
       } else {
         for (Region& inner : statement->regions) this->region(inner);
+        if (statement->op != nullptr && statement->op->wait_site != nullptr) {
+          statement->attributes["site"] = num_sites_++;
+        }
         region.statements.push_back(std::move(statement));
       }
     }

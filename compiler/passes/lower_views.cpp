@@ -11,6 +11,7 @@
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/view_access.h"
 #include "compiler/passes/view_check.h"
+#include "compiler/passes/view_objects.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -41,12 +42,18 @@ class ViewLowering {
   void lower_parameter(std::size_t index, Inserter& insert) {
     const Parameter& parameter = program_.parameters[index];
     if (parameter.kind == Parameter::Kind::kScalar) return;
+    if (parameter.rotate != 0) {
+      throw UserError(fmt::format(
+          "`{}` rotates over {} copies, and no kernel can take such a window yet; make it without "
+          "rotate=",
+          parameter.name, parameter.rotate));
+    }
     std::vector<Amount> extents;
     for (const Dimension& dimension : parameter.shape) {
       extents.push_back(dimension.size != kDynamic ? Amount{dimension.size, nullptr}
                                                    : Amount{kDynamic, find(dimension.name)});
     }
-    const bool is_window = parameter.kind == Parameter::Kind::kWindow;
+    const bool is_window = parameter.is_symmetric();
     const LocalFacts& facts = program_.facts;
     const bool is_contiguous =
         is_window || (index < facts.contiguous.size() && facts.contiguous[index]);
@@ -107,6 +114,8 @@ class ViewLowering {
                         view.dimensions.at(dimension).extent.materialise(insert));
     } else if (statement.is("put") && statement.operands[1]->type.is_view()) {
       copy(statement, insert);
+    } else if (statement.op->lowered != nullptr && statement.operands[0]->type.is_object()) {
+      lower_object_op(statement, views_.at(statement.operands[0]), checks_views_, insert);
     } else if (statement.is("load") || statement.is("store") || statement.is("atomic") ||
                statement.is("prefetch") || statement.is("put") || statement.is("put_value")) {
       access(statement, insert);

@@ -48,15 +48,19 @@ class Packing {
                                 artifact_.parameters[index].name, message));
   }
 
+  static std::string_view kind_of(const Parameter& parameter) {
+    if (parameter.is_symmetric()) return "a HostWindowArgument";
+    return parameter.kind == Parameter::Kind::kTensor ? "a HostTensor" : "a HostScalar";
+  }
+
   void check(std::size_t index) {
     const Parameter& parameter = artifact_.parameters[index];
     const HostArgument& argument = arguments_[index];
-    const bool fits[] = {std::holds_alternative<HostTensor>(argument),
-                         std::holds_alternative<HostWindowArgument>(argument),
-                         std::holds_alternative<HostScalar>(argument)};
-    const char* const names[] = {"a HostTensor", "a HostWindowArgument", "a HostScalar"};
-    const auto kind = static_cast<std::size_t>(parameter.kind);
-    if (!fits[kind]) fail(index, fmt::format("expected {}, got another kind", names[kind]));
+    const std::string_view wanted = kind_of(parameter);
+    const std::size_t fits = parameter.is_symmetric()                     ? 1
+                             : parameter.kind == Parameter::Kind::kTensor ? 0
+                                                                          : 2;
+    if (argument.index() != fits) fail(index, fmt::format("expected {}, got another kind", wanted));
     const DType dtype = std::visit([](const auto& each) { return each.dtype; }, argument);
     if (dtype != parameter.dtype) {
       fail(index, fmt::format("expected elements of {}, got {}", name_of(parameter.dtype),

@@ -45,7 +45,8 @@ struct HostTensor {
       : data(elements), dtype(element_type), shape(std::move(extents)) {}
 };
 
-/// A window of a virtual world; all ranks pass the same.
+/// A window of a virtual world, or an array of objects in one (its dtype is `object_dtype`); all
+/// ranks pass the same.
 struct HostWindowArgument {
   const HostWindow* window = nullptr;
   DType dtype = DType::kF32;

@@ -58,6 +58,10 @@ std::string describe(const std::vector<std::int64_t>& program_ids) {
 /// Awaited instances of one rank with the same story share it. A waiter's only namesake needs no
 /// number.
 std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
+  const std::string missing = waiter.condition->missing();
+  if (!missing.empty()) {
+    return fmt::format("{}: {}", describe(site_of(scheduler, waiter)), missing);
+  }
   std::vector<std::tuple<int, std::string, std::vector<std::int64_t>>> groups;
   for (const AwaitedInstance& awaited : waiter.condition->awaited()) {
     const std::string story = story_of(scheduler, awaited);

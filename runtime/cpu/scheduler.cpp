@@ -1,5 +1,7 @@
 #include "runtime/cpu/scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -45,6 +47,7 @@ Scheduler::~Scheduler() { unwind_all(); }
 void Scheduler::begin(int rank, const RankLaunch& launch) {
   RankState& state = states_[at(rank)];
   if (state.is_under_way) throw InternalError("a rank launches while its last launch is under way");
+  std::erase_if(claims_, [rank](const auto& claim) { return claim.second.instance.rank == rank; });
   state = RankState();
   ranks_[at(rank)] = launch;
   if (launch.kernel == nullptr) return;
@@ -64,6 +67,7 @@ int Scheduler::run_until_one_ends() {
     control_.emplace();
     while (ended_.empty() && !error_) {
       FiberTask* task = next();
+      if (task == nullptr && wake_met()) continue;
       if (task == nullptr) throw deadlock_error(*this);
       give_turn(*task);
     }
@@ -135,6 +139,19 @@ void Scheduler::notify(const void* key) {
   }
 }
 
+bool Scheduler::wake_met() {
+  const std::size_t num_before = waiting_.size();
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if (it->second->condition->is_met()) {
+      runnable_.push_back(it->second);
+      it = waiting_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  return waiting_.size() < num_before;
+}
+
 void Scheduler::check_in() {
   if (!is_stopping_ && !control_->is_due()) return;
   is_checking_in_ = true;
@@ -148,6 +165,28 @@ void Scheduler::pass_access(CpuInstance& instance) {
 void Scheduler::interrupt(CpuInstance& instance) {
   runnable_.push_back(&static_cast<FiberTask&>(instance));
   suspend();
+}
+
+void Scheduler::claim(const CpuInstance& instance, const void* object, std::uint32_t site,
+                      std::string_view what) {
+  const AwaitedInstance self{static_cast<int>(instance.rank), instance.linear_program_id()};
+  const auto [found, is_first] = claims_.try_emplace(object, Claim{self, site});
+  const Claim& other = found->second;
+  if (is_first ||
+      (other.instance.rank == self.rank && other.instance.program_id == self.program_id)) {
+    return;
+  }
+  const auto place = [this](int rank, std::uint32_t number) -> const WaitSite& {
+    return ranks_[at(rank)].kernel->artifact().wait_sites.at(number);
+  };
+  const WaitSite& own = place(self.rank, site);
+  const WaitSite& first = place(other.instance.rank, other.site);
+  throw UserError(
+      fmt::format("{}: rank {}, program {} {} as rank {}, program {} at {}; only one instance of a "
+                  "launch may",
+                  own.what, self.rank, self.program_id, what, other.instance.rank,
+                  other.instance.program_id, first.location.to_string()),
+      own.location);
 }
 
 Scheduler::Progress Scheduler::progress(const AwaitedInstance& instance) const {

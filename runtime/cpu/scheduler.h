@@ -10,6 +10,8 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cpu/aligned_buffer.h"
@@ -53,8 +55,10 @@ class WaitCondition {
  public:
   virtual ~WaitCondition() = default;
   virtual bool is_met() const = 0;
-  /// Who has to do something for it to become true.
-  virtual std::vector<AwaitedInstance> awaited() const = 0;
+  /// Who has to do something for it to become true; none: anybody could, and `missing` says what.
+  virtual std::vector<AwaitedInstance> awaited() const { return {}; }
+  /// What has come and what hasn't: `1 of 2 signals came`.
+  virtual std::string missing() const { return {}; }
 };
 
 /// A started program instance: `CpuInstance` for its code, a fiber for the scheduler.
@@ -113,6 +117,10 @@ class Scheduler {
   void pass_access(CpuInstance& instance);
   /// The instance's turn is over: lets others run.
   void interrupt(CpuInstance& instance);
+  /// Says that this instance uses an object that one instance of a launch may use so. UserError
+  /// where another one has; `what` it does goes into the message: `waits for the same semaphore`.
+  void claim(const CpuInstance& instance, const void* object, std::uint32_t site,
+             std::string_view what);
 
   // For reports:
 
@@ -139,6 +147,9 @@ class Scheduler {
 
   bool can_start(int rank) const;
   FiberTask* next();
+  /// Lets those run whose condition has come to hold without a `notify`, by launches that never
+  /// wait and aren't run here; whether there are any.
+  bool wake_met();
   FiberTask* start(int rank);
   void run_instance(FiberTask& task);
   void give_turn(FiberTask& task);
@@ -155,6 +166,12 @@ class Scheduler {
   CpuLane& lane_;
   std::vector<RankState> states_;
   std::vector<FiberTask*> runnable_;
+  /// Who has used an object, and at which wait site.
+  struct Claim {
+    AwaitedInstance instance;
+    std::uint32_t site;
+  };
+  std::map<const void*, Claim> claims_;
   std::multimap<const void*, FiberTask*> waiting_;  ///< equal keys stay in order of insertion
   std::deque<int> ended_;                           ///< ranks whose launch has, not yet said
   boost::context::fiber main_;

@@ -11,6 +11,7 @@
 #include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/report_references.h"
 #include "runtime/cpu/scheduler.h"
+#include "runtime/cpu/semaphore.h"
 #include "runtime/cpu/tile_references.h"
 
 namespace tilewire {
@@ -102,7 +103,8 @@ std::vector<CpuSymbol> steps_and_mathematics() {
 const std::vector<CpuSymbol>& cpu_symbols() {
   static const std::vector<CpuSymbol> symbols = [] {
     std::vector<CpuSymbol> all = steps_and_mathematics();
-    for (const std::vector<CpuSymbol>& references : {tile_references(), report_references()}) {
+    for (const std::vector<CpuSymbol>& references :
+         {tile_references(), report_references(), semaphore_references()}) {
       all.insert(all.end(), references.begin(), references.end());
     }
     return all;

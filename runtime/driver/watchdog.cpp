@@ -42,6 +42,11 @@ std::string describe_instances(std::span<const device::HangReport> group) {
                      group.size() - kListed);
 }
 
+/// `rank 1`, or who else could have ended the wait.
+std::string describe_peer(const device::HangReport& report) {
+  return report.peer == device::kAnyPeer ? "whoever ends it" : fmt::format("rank {}", report.peer);
+}
+
 /// `barrier(team=world) of kernel k (program instance 0; expected 3, saw 2)`
 std::string describe_wait(std::span<const device::HangReport> group, const KernelWaitSite& site) {
   return fmt::format("{} of kernel `{}` ({}; expected {}, saw {})", site.site.what, site.kernel,
@@ -54,27 +59,34 @@ std::string describe_group(std::span<const device::HangReport> group, HangLimits
   const std::string place =
       site.site.location.is_known() ? site.site.location.to_string() + ": " : "";
   if (first.final != 0) {
-    return fmt::format("tilewire: {}rank {} gave up after {:g} s: rank {} never arrived: {}", place,
-                       first.rank, limits.timeout_s, first.peer, describe_wait(group, site));
+    return fmt::format("tilewire: {}rank {} gave up after {:g} s: {} never arrived: {}", place,
+                       first.rank, limits.timeout_s, describe_peer(first),
+                       describe_wait(group, site));
   }
   return fmt::format(
-      "tilewire: {}rank {} has waited for rank {} for {:g} s and gives up after {:g} s: {}", place,
-      first.rank, first.peer, limits.report_after_s, limits.timeout_s, describe_wait(group, site));
+      "tilewire: {}rank {} has waited for {} for {:g} s and gives up after {:g} s: {}", place,
+      first.rank, describe_peer(first), limits.report_after_s, limits.timeout_s,
+      describe_wait(group, site));
 }
 
 [[noreturn]] void raise_hang(std::span<const device::HangReport> reports, HangLimits limits) {
   std::set<std::uint32_t> missing;
-  for (const device::HangReport& report : reports) missing.insert(report.peer);
+  for (const device::HangReport& report : reports) {
+    if (report.peer != device::kAnyPeer) missing.insert(report.peer);
+  }
   const auto same_wait = [&](const device::HangReport& report) {
     return group_of(report) == group_of(reports[0]);
   };
   std::vector<device::HangReport> group;
   std::copy_if(reports.begin(), reports.end(), std::back_inserter(group), same_wait);
   const KernelWaitSite site = find_wait_site(reports[0].site);
-  throw HangError(fmt::format("{} {} never arrived: rank {} gave up after {:g} s at {}. This "
+  const std::string who =
+      missing.empty()
+          ? "what was waited for"
+          : fmt::format("{} {}", missing.size() == 1 ? "rank" : "ranks", fmt::join(missing, ", "));
+  throw HangError(fmt::format("{} never arrived: rank {} gave up after {:g} s at {}. This "
                               "process's GPU context is lost: only a new process can go on",
-                              missing.size() == 1 ? "rank" : "ranks", fmt::join(missing, ", "),
-                              reports[0].rank, limits.timeout_s, describe_wait(group, site)),
+                              who, reports[0].rank, limits.timeout_s, describe_wait(group, site)),
                   site.site.location);
 }
 

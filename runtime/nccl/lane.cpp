@@ -76,7 +76,10 @@ void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
                   const ArgumentValue* values) {
   if (stop_word() != kStopRun) [[unlikely]]
     raise_stopped();
-  if (kernel.artifact().resources.two_sided && !order_.is_settled(stream)) order_after_last(stream);
+  const Resources& resources = kernel.artifact().resources;
+  if ((resources.two_sided || resources.grid_barrier) && !order_.is_settled(stream)) {
+    order_after_last(stream);
+  }
   try {
     kernel.launch(grid, stream, values, context_);
   } catch (const Error& error) {

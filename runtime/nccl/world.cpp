@@ -40,6 +40,25 @@ std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream str
   return {share, share->window.get()};
 }
 
+void GpuWorld::fill(const Window& window, std::string_view image) {
+  require_open("making an object");
+  {
+    const ContextGuard guard(device_);
+    const OutsideCapture outside;
+    const OwnedStream stream(device_);
+    for (int rank = 0; rank < num_local_ranks(); ++rank) {
+      const auto address = reinterpret_cast<cuda::DevicePointer>(window.handle(rank).local);
+      check_cuda(cuda::api().fill_bytes(address, 0, window.num_bytes(), stream.get()),
+                 "cuMemsetD8Async");
+      if (image.empty()) continue;
+      check_cuda(cuda::api().copy_to_device(address, image.data(), image.size(), stream.get()),
+                 "cuMemcpyHtoDAsync");
+    }
+    stream.synchronize();
+  }
+  barrier();
+}
+
 void GpuWorld::free(const Window& window) {
   require_open("comm.free");
   const auto found = std::find_if(windows_.begin(), windows_.end(),

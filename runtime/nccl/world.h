@@ -39,6 +39,8 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// where sizes differ by rank (names both), or where `stream`, the caller's current one, is being
   /// captured.
   std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr);
+  /// Collective: on every rank the window holds `image`, then zeros, before the call returns.
+  void fill(const Window& window, std::string_view image);
   /// Collective: gives a window's memory back. UserError where ranks name different windows.
   void free(const Window& window);
 

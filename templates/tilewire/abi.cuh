@@ -17,12 +17,13 @@ struct HangReport {
   uint32_t rank;        // who waits
   uint32_t program_id;  // linear
   uint32_t site;        // Lane::site_base + index into Artifact::wait_sites
-  uint32_t peer;        // for whom; world rank
+  uint32_t peer;        // for whom; world rank, or kAnyPeer
   uint32_t expected;
   uint32_t seen;
   uint32_t final;  // 0: after report_after_ns, still waiting; 1: at timeout_ns, about to trap
 };
-inline constexpr uint32_t kMaxHangReports = 32;  // of each kind
+inline constexpr uint32_t kAnyPeer = 0xffffffff;  // anybody could end the wait
+inline constexpr uint32_t kMaxHangReports = 32;   // of each kind
 
 /// Launches that don't fit together (launch_log.cuh), where HangPage::stop is 3.
 struct alignas(16) Misfit {

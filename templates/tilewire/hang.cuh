@@ -7,10 +7,23 @@
 
 namespace tilewire::device {
 
+/// This instance's number in its launch.
+TILEWIRE_DEVICE uint32_t linear_program_id() {
+  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+
+/// A wait that only the host can end early.
+inline constexpr uint64_t kNoDeadline = ~uint64_t{0};
+
 /// The clock of one wait. Host memory is far away: it is looked at once in `kPolls` polls.
 class Deadline {
  public:
-  TILEWIRE_DEVICE explicit Deadline(const Lane& lane) : lane_(lane) {}
+  /// `timeout_ns`: the lane's, or kNoDeadline: no report either.
+  TILEWIRE_DEVICE explicit Deadline(const Lane& lane, uint64_t timeout_ns)
+      : lane_(lane),
+        timeout_ns_(timeout_ns),
+        report_after_ns_(timeout_ns == kNoDeadline ? kNoDeadline : lane.report_after_ns) {}
+  TILEWIRE_DEVICE explicit Deadline(const Lane& lane) : Deadline(lane, lane.timeout_ns) {}
 
   /// Once in a while: time to call `keep_waiting`.
   TILEWIRE_DEVICE bool is_due() { return ++num_polls_ % kPolls == 0; }
@@ -28,7 +41,7 @@ class Deadline {
       has_compared_ = true;
       if (lane_.launch_hash != 0 && !launches_fit(lane_, wait.rank, true)) return false;
     }
-    const bool is_over = stop == 1 || now - start_ >= lane_.timeout_ns;
+    const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
     if (is_over || now - start_ >= report_after_ns_) {
       report_after_ns_ = ~uint64_t{0};
       write_report(page, wait, seen, is_over);
@@ -51,7 +64,8 @@ class Deadline {
   uint32_t num_polls_ = 0;
   uint64_t start_ = 0;
   bool has_compared_ = false;
-  uint64_t report_after_ns_ = lane_.report_after_ns;
+  uint64_t timeout_ns_;
+  uint64_t report_after_ns_;
 };
 
 }  // namespace tilewire::device

@@ -42,7 +42,7 @@ struct Wait {
   uint32_t rank;
   uint32_t program_id;  ///< linear
   uint32_t site;
-  uint32_t peer;  ///< world rank
+  uint32_t peer;  ///< world rank, or kAnyPeer
   uint32_t expected;
 };
 

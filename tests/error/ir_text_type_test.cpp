@@ -13,8 +13,8 @@ TEST_CASE("error: IR text, type") {
 }
 )";
   CHECK(message_of<UserError>([&] { parse_program(text); }) ==
-        "<ir text>:4: `block` is no type; types are a dtype, `tile<…>`, `view<…>`, `window<…>` and "
-        "`pointer<…>`");
+        "<ir text>:4: `block` is no type; types are a dtype, `tile<…>`, `view<…>`, `window<…>`, "
+        "`semaphore<…>`, `flag<…>`, `channel<…>` and `pointer<…>`");
 }
 
 }  // namespace tilewire

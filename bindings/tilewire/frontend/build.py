@@ -7,7 +7,12 @@ from typing import Any
 
 from tilewire._tilewire import Builder, Dimension, DType, Program, Target, Value
 from tilewire.frontend.records import record_view
-from tilewire.frontend.signature import Parameter, Signature, Specialisation
+from tilewire.frontend.signature import (
+    ArrayArgument,
+    Parameter,
+    Signature,
+    Specialisation,
+)
 from tilewire.frontend.source import Source, visible_names
 from tilewire.frontend.statements import Statements
 from tilewire.frontend.values import RecordView
@@ -30,10 +35,17 @@ def build_program(
         builder.constant_parameter(name, value)
         visitor.bind(name, value)
     arrays = {name: (dtype, rank) for name, dtype, rank in specialisation.arrays}
+    objects = dict(specialisation.objects)
+    rotations = dict(specialisation.rotations)
     dimensions: dict[str, None] = {}
     taken = {parameter.name for parameter in signature.positional}
     for parameter in signature.positional:
-        if parameter.is_array:
+        if parameter.is_object:
+            argument = objects[parameter.name]
+            visitor.bind(parameter.name, _object(builder, parameter.name, argument))
+            if argument.record is not None:
+                visitor.records_of_channels[parameter.name] = argument.record
+        elif parameter.is_array:
             dtype, rank = arrays[parameter.name]
             named = parameter.dimension_names(rank)
             for name in taken.intersection(named):
@@ -43,7 +55,8 @@ def build_program(
                     f"tw.const can be both, rename one",
                 )
             shape = [_dimension(each, constants) for each in named]
-            visitor.bind(parameter.name, _array(builder, parameter, dtype, shape))
+            rotate = rotations.get(parameter.name, 0)
+            visitor.bind(parameter.name, _array(builder, parameter, dtype, shape, rotate))
             dimensions.update(
                 {each: None for each in named if isinstance(each, str) and each not in constants}
             )
@@ -70,15 +83,26 @@ def build_program(
     return builder.finish()
 
 
+def _object(builder: Builder, name: str, argument: ArrayArgument) -> Value:
+    shape = [Dimension(extent) for extent in argument.shape]
+    if argument.kind == "channel":
+        return builder.channel(name, shape, argument.channel)
+    return getattr(builder, argument.kind)(name, shape)
+
+
 def _array(
-    builder: Builder, parameter: Parameter, dtype: DType | Record, shape: list[Dimension]
+    builder: Builder,
+    parameter: Parameter,
+    dtype: DType | Record,
+    shape: list[Dimension],
+    rotate: int,
 ) -> Value | RecordView:
     """A tensor or window; one of records has their bytes as its last dimension."""
     record = dtype if isinstance(dtype, Record) else None
     if record is not None:
         shape, dtype = [*shape, Dimension(record.num_bytes)], DType.u8
     if _kind(parameter) == "window":
-        made = builder.window(parameter.name, dtype, shape)
+        made = builder.window(parameter.name, dtype, shape, rotate)
     else:
         made = builder.tensor(parameter.name, dtype, shape, parameter.annotation.is_constant)
     if record is None:

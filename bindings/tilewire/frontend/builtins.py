@@ -14,6 +14,7 @@ from tilewire.frontend import builtins_moves as builtins_moves
 from tilewire.frontend import builtins_numbers as builtins_numbers
 from tilewire.frontend import builtins_put as builtins_put
 from tilewire.frontend import builtins_reports as builtins_reports
+from tilewire.frontend import builtins_semaphores as builtins_semaphores
 from tilewire.frontend import builtins_tiles as builtins_tiles
 from tilewire.frontend import builtins_views as builtins_views
 from tilewire.frontend import builtins_work as builtins_work

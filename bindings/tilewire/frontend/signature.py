@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewire._tilewire import DType
+from tilewire._tilewire import ChannelType, DType
 from tilewire.errors import UserError
 from tilewire.frontend.bundle_parameters import BundleParameter, Field, annotations_of, spread
 from tilewire.frontend.bundles import is_bundle_class
@@ -23,12 +23,21 @@ ConstantValue = int | float | bool | str | DType | tuple[int, ...]
 class ArrayArgument:
     """Dtype and extents of an array argument; None is an extent that is not known yet."""
 
-    kind: str  # "tensor" or "window"
+    kind: str  # "tensor", "window", "semaphore", "flag" or "channel"
     dtype: DType
     shape: tuple[int | None, ...]
+    rotate: int = 0  # a window of so many copies
+    channel: ChannelType | None = None
+    record: Any = None  # what a channel's messages are, where that is a record
+
+    @property
+    def is_object(self) -> bool:
+        return self.kind not in ("tensor", "window")
 
     def __str__(self) -> str:
         extents = ", ".join("?" if extent is None else str(extent) for extent in self.shape)
+        if self.is_object:
+            return f"{self.kind}[{extents}]"
         prefix = "window:" if self.kind == "window" else ""
         return f"{prefix}{self.dtype.name}[{extents}]"
 
@@ -39,6 +48,8 @@ class Specialisation:
 
     arrays: tuple[tuple[str, DType, int], ...]  # name, dtype, rank
     constants: tuple[tuple[str, ConstantValue], ...]
+    objects: tuple[tuple[str, ArrayArgument], ...] = ()  # arrays of objects, with their extents
+    rotations: tuple[tuple[str, int], ...] = ()  # windows that rotate
     spelled: tuple[str, ...] = field(init=False)
     """The constants as Python writes them: 1, 1.0 and True are equal, and make different code."""
 
@@ -65,6 +76,10 @@ class Parameter:
     @property
     def is_constant(self) -> bool:
         return isinstance(self.annotation, Constant)
+
+    @property
+    def is_object(self) -> bool:
+        return isinstance(self.annotation, ArrayAnnotation) and self.annotation.is_object
 
     def dimension_names(self, rank: int) -> tuple[str | int, ...]:
         """Its dimensions; an annotation without any gets `x_0`, `x_1`, …"""
@@ -178,13 +193,21 @@ class Signature:
         """
         constants = {p.name: bound[p.name] for p in self.constants if p.name in bound}
         origin = {name: "the call" for name in constants}
-        arrays = []
-        for parameter in self.parameters:
-            if parameter.is_array:
-                argument = bound[parameter.name]
-                self._check_array(parameter, argument)
-                self._infer_constants(parameter, argument, constants, origin)
-                arrays.append((parameter.name, argument.dtype, len(argument.shape)))
+        arrays, objects, rotations = [], [], []
+        # The extents of objects are known: where other arrays have them too, these are checked.
+        given = [each for each in self.parameters if each.is_array]
+        for parameter in sorted(given, key=lambda each: not each.is_object):
+            argument = bound[parameter.name]
+            self._check_array(parameter, argument)
+            self._infer_constants(parameter, argument, constants, origin)
+        for parameter in given:
+            argument = bound[parameter.name]
+            if parameter.is_object:
+                objects.append((parameter.name, argument))
+                continue
+            arrays.append((parameter.name, argument.dtype, len(argument.shape)))
+            if argument.rotate:
+                rotations.append((parameter.name, argument.rotate))
         for parameter in self.constants:
             if parameter.name not in constants and parameter.has_default:
                 constants[parameter.name] = parameter.default
@@ -194,8 +217,19 @@ class Signature:
                     f"from an array's shape: pass {parameter.name}=…"
                 )
             _check_constant(self.name, parameter.name, constants[parameter.name])
-        ordered = tuple((p.name, constants[p.name]) for p in self.constants)
-        return Specialisation(tuple(arrays), ordered)
+        names = [each.name for each in self.constants]
+        names += [name for name in self._object_dimensions() if name not in names]
+        ordered = tuple((name, constants[name]) for name in names)
+        return Specialisation(tuple(arrays), ordered, tuple(objects), tuple(rotations))
+
+    def _object_dimensions(self) -> list[str]:
+        """Names of the extents of objects, which are constants whether or not they are passed."""
+        found: dict[str, None] = {}
+        for parameter in self.parameters:
+            if parameter.is_object:
+                dimensions = parameter.annotation.dimensions or ()  # type: ignore[union-attr]
+                found.update({each: None for each in dimensions if isinstance(each, str)})
+        return list(found)
 
     def _check_array(self, parameter: Parameter, argument: Any) -> None:
         annotation = parameter.annotation
@@ -204,7 +238,10 @@ class Signature:
         if not isinstance(argument, ArrayArgument):
             raise UserError(f"{where} must be an array for {annotation}, found {argument!r}")
         if annotation.kind != argument.kind:
-            raise UserError(f"{where} must be a {annotation.kind}, found a {argument.kind}")
+            found = "window that rotates" if argument.rotate else argument.kind
+            raise UserError(f"{where} must be a {annotation.kind}, found a {found}")
+        if argument.is_object and None in argument.shape:
+            raise UserError(f"{where}: the extents of a {argument.kind} are known: {argument}")
         dimensions = annotation.dimensions
         if dimensions is not None and len(dimensions) != len(argument.shape):
             raise UserError(
@@ -231,7 +268,7 @@ class Signature:
         constants: dict[str, Any],
         origin: dict[str, str],
     ) -> None:
-        names = {each.name for each in self.constants}
+        names = {each.name for each in self.constants} | {*self._object_dimensions()}
         self._check_sizes(parameter, constants)
         dimensions = parameter.dimension_names(len(argument.shape))
         for axis, (dimension, extent) in enumerate(zip(dimensions, argument.shape, strict=True)):
@@ -278,13 +315,14 @@ def _annotation(
 
 
 def _array_or_self(annotation: Any) -> Any:
-    """`tw.Tensor` and `tw.Window` without dimensions are annotations too."""
+    """`tw.Tensor`, `tw.Window`, `tw.Flag`, … without dimensions are annotations too."""
     kind = getattr(annotation, "annotation_kind", None)
     return annotation if kind is None else ArrayAnnotation(kind)
 
 
 _ANNOTATIONS = (
-    'write tw.Tensor["M", "K"], tw.Window["T", "H"], a dtype like tw.f32 for a scalar, '
+    'write tw.Tensor["M", "K"], tw.Window["T", "H"], tw.Semaphore, tw.Flag or tw.Channel, a dtype '
+    "like tw.f32 for a scalar, "
     "or tw.const for a keyword-only constant"
 )
 

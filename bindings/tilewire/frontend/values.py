@@ -141,6 +141,8 @@ def is_operand(value: Any) -> bool:
 def describe(value: Any) -> str:
     """How a message names what was found."""
     if isinstance(value, Value):
+        if value.type.is_object:
+            return f"the {value.type}"
         kind = "view" if value.type.is_view else "tile" if value.type.is_tile else "scalar"
         return f"the {kind} {value.type}"
     if isinstance(value, DynamicSlice):

@@ -15,6 +15,7 @@ from tilewire.frontend.source import Source
 from tilewire.frontend.spelling import did_you_mean
 from tilewire.frontend.unsupported import message_for
 from tilewire.frontend.values import Poison, Scope, describe, flatten, is_operand
+from tilewire.record import Record
 
 if TYPE_CHECKING:
     from tilewire.frontend.functions import Function
@@ -40,6 +41,7 @@ class Visitor:
         self.returned = False  # the statements that follow can't be reached
         self.repetitions = 1  # how often the unrolled loops around have this walked
         self.origins = Origins()
+        self.records_of_channels: dict[str, Record] = {}  # parameter → what its messages are
 
     # What the parts (expressions, statements, …) call of each other.
 

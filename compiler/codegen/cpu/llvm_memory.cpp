@@ -22,7 +22,7 @@ void LlvmEmitter::define_address(const Statement& statement, const Value* parame
     throw InternalError("`" + parameter->name + "` is not a tensor or window parameter");
   }
   llvm::Value* base = found->second;
-  if (parameter->type.memory == Memory::kWindow) {
+  if (parameter->type.memory != Memory::kTensor) {
     llvm::Value* member = llvm_value(rank == nullptr ? this->rank() : scalar(rank));
     if (rank != nullptr) member = world_rank(statement, member);
     llvm::Value* place = builder_.CreateInBoundsGEP(builder_.getPtrTy(), base, member);

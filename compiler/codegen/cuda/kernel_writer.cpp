@@ -21,6 +21,15 @@ constexpr std::int64_t kLeastNamedSize = 16;
 /// were unrolled would take minutes to compile.
 constexpr std::int64_t kMostUnrolledElements = 128;
 
+/// `signal sem`: what an op on synchronisation objects does, of which one.
+std::string object_story(const Statement& statement) {
+  if (statement.operands.empty()) return std::string(statement.op->name);
+  const Value* place = statement.operands[0];
+  if (place->definition != nullptr) place = place->definition->operands.at(0);
+  const std::string_view name = statement.op->name;
+  return fmt::format("{} {}", name.substr(name.find('_') + 1), place->name);
+}
+
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
@@ -28,10 +37,10 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kIf) return "if";
   if (statement.kind == StatementKind::kReturn) return "return";
   if (statement.kind == StatementKind::kYield || statement.is("constant")) return "";
-  if (statement.is("lsa_barrier") || statement.is("grid_barrier")) {
-    const auto site = static_cast<std::size_t>(statement.integer("site"));
-    return site < description.wait_sites.size() ? description.wait_sites[site].what : "barrier";
+  if (statement.op->wait_site != nullptr) {
+    return description.wait_sites.at(static_cast<std::size_t>(statement.integer("site"))).what;
   }
+  if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("tile_load") || statement.is("tile_store") || statement.is("tile_prefetch")) {
     const Statement* address = statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
@@ -350,6 +359,16 @@ void KernelWriter::write_description(Writer& writer) {
         break;
       case Parameter::Kind::kWindow:
         rows.emplace_back(parameter.name, "window " + shape_text(parameter));
+        break;
+      case Parameter::Kind::kSemaphore:
+      case Parameter::Kind::kFlag:
+        rows.emplace_back(parameter.name, parameter.value->type.to_string());
+        break;
+      case Parameter::Kind::kChannel:
+        rows.emplace_back(
+            parameter.name,
+            fmt::format("{} of {}, {}", parameter.value->type.to_string(),
+                        parameter.channel.message_text(), name_of(parameter.channel.carrying)));
         break;
       case Parameter::Kind::kScalar:
         rows.emplace_back(parameter.name, fmt::format("scalar {}", name_of(parameter.dtype)));

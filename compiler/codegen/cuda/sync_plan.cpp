@@ -83,7 +83,9 @@ struct State {
   std::set<Mapping> reads;
   std::set<Mapping> writes;
   std::set<int> busy;        ///< places in shared memory still being read
-  bool is_acquired = false;  ///< some threads have waited for a peer, and the others not yet
+  bool is_acquired = false;  ///< some threads have waited for others, and the rest not yet
+  bool waited = false;       ///< not only at barriers, where each thread tells and waits itself
+  bool is_spread = false;    ///< several threads have waited
   bool operator==(const State&) const = default;
 
   void join(const State& other) {
@@ -91,6 +93,8 @@ struct State {
     writes.insert(other.writes.begin(), other.writes.end());
     busy.insert(other.busy.begin(), other.busy.end());
     is_acquired |= other.is_acquired;
+    waited |= other.waited;
+    is_spread |= other.is_spread;
   }
 };
 
@@ -273,11 +277,7 @@ class Planner {
         return;
       }
       case Effect::kSynchronises:
-        if (!state.reads.empty() || (!state.writes.empty() && releases(statement))) {
-          meet_before(statement, state);
-        }
-        state.is_acquired = true;
-        return;
+        return step_meeting(statement, state);
     }
   }
 
@@ -296,6 +296,22 @@ class Planner {
     }
     state.reads.insert(from);
     state.writes.insert(to);
+  }
+
+  void step_meeting(const Statement& statement, State& state) {
+    const Meeting& meeting = statement.op->meeting;
+    const bool is_barrier = meeting.tells && meeting.waits;
+    const bool is_spread = statement.has("shape") && !statement.integers("shape").empty();
+    // Thread 0 signals and waits for single objects; slices and barriers are several threads'. What
+    // one of them waited for comes before what another one tells or waits for.
+    const bool is_torn = is_barrier ? state.waited : state.waited && (state.is_spread || is_spread);
+    // What is told lets others overwrite what was read, and see what was written.
+    const bool is_early =
+        meeting.tells && (!state.reads.empty() || (!state.writes.empty() && releases(statement)));
+    if (is_torn || is_early) meet_before(statement, state);
+    state.is_acquired |= meeting.waits;
+    state.waited |= meeting.waits && !is_barrier;
+    state.is_spread |= is_spread;
   }
 
   bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) const {

@@ -23,6 +23,18 @@ ALL = (*NUMBERS, tw.bool, *FP8)
 SHAPES = ((4, 64), (5, 37), (1, 1))
 
 
+@dataclass(frozen=True)
+class ObjectInput:
+    """Synchronisation objects that a case's kernel takes: `comm.<kind>(shape, …)` of each run."""
+
+    kind: str
+    shape: tuple[int, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def made_by(self, comm: Any) -> Any:
+        return getattr(comm, self.kind)(self.shape, **self.options)
+
+
 class Maker:
     """Makes the arguments of one run: seeded, aligned, of the case's dtype and shape."""
 
@@ -69,6 +81,10 @@ class Maker:
         first = np.arange(min(num_bytes, 256), dtype=np.uint8)
         rest = self.random.integers(0, 256, num_bytes - len(first), np.uint8)
         return aligned(np.concatenate([first, rest]).view(numpy_dtype).reshape(shape))
+
+    def semaphore(self, *shape: int, init: int = 0):
+        """The same array of semaphores on all ranks."""
+        return ObjectInput("semaphore", shape, {"init": init})
 
     def output(self, shape: Any = None, dtype: Any = None):
         """An array that the kernel must fill: NaN, or a pattern that no result has."""

@@ -10,6 +10,8 @@ LOWERED_FROM = {
     "grid_barrier": "barrier",
     "view_copy": "put",
     "drain_copies": "put",
+    "semaphore_signal": "signal",
+    "semaphore_wait": "wait",
     "relayout": "broadcast",
     "tile_prefetch": "prefetch",
     "pointer_cast": "field",

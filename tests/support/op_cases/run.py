@@ -11,10 +11,11 @@ import tilewire as tw
 from tilewire import _tilewire
 from tilewire.frontend.build import build_program
 from tilewire.frontend.signature import ArrayArgument
-from tilewire.launch import read
+from tilewire.launch import describe, read
 from tilewire.types import dtype_of_numpy
+from tilewire.virtual import HostWorld, VirtualCommunicator
 
-from op_cases.case import Arguments, Case
+from op_cases.case import Arguments, Case, ObjectInput
 from op_cases.compare import mismatch
 
 Outputs = dict[str, list[np.ndarray]]
@@ -25,9 +26,16 @@ def is_window(case: Case, name: str) -> bool:
     return parameter.is_array and parameter.annotation.kind == "window"
 
 
+def needs_world(case: Case, arguments: dict[str, Any]) -> bool:
+    """Whether something among the arguments belongs to a communicator."""
+    return case.world > 1 or any(
+        is_window(case, name) or isinstance(value, ObjectInput) for name, value in arguments.items()
+    )
+
+
 def run_on_cpu(case: Case, arguments: Arguments, seed: int = 0) -> None:
     """Launches the case on the CPU target; its outputs are then in `arguments`."""
-    if case.world == 1 and not any(is_window(case, name) for name in arguments.by_rank[0]):
+    if not needs_world(case, arguments.by_rank[0]):
         case.kernel[case.grid](**arguments.by_rank[0], **case.constants)
         return
     with tw.init(virtual=str(case.world), seed=seed) as comm:
@@ -44,7 +52,7 @@ def _launch_in_world(case: Case, arguments: Arguments, comm: Any, host_copy: Any
         elif isinstance(value, np.ndarray):
             given[name] = [each[name] for each in arguments.by_rank]
         else:
-            given[name] = value
+            given[name] = value.made_by(comm) if isinstance(value, ObjectInput) else value
     case.kernel[case.grid](**given, **case.constants)
     for name in given:
         if is_window(case, name):
@@ -82,7 +90,7 @@ def run_on_torch(case: Case, arguments: Arguments, device: str) -> None:
     for values in arguments.by_rank:
         is_array = {name: isinstance(value, np.ndarray) for name, value in values.items()}
         ranks.append({n: to_torch(v, device) if is_array[n] else v for n, v in values.items()})
-    if case.world == 1 and not any(is_window(case, name) for name in ranks[0]):
+    if not needs_world(case, ranks[0]):
         case.kernel[case.grid](**ranks[0], **case.constants)
     else:
         kind = {} if device == "cpu" else {"device": device}
@@ -121,7 +129,7 @@ def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm
         elif isinstance(value, np.ndarray):
             given[name] = [tensors[name] for tensors in ranks]
         else:
-            given[name] = value
+            given[name] = value.made_by(comm) if isinstance(value, ObjectInput) else value
     case.kernel[case.grid](**given, **case.constants)
     for name, by_rank in copies.items():
         for rank, tensors in enumerate(ranks):
@@ -145,9 +153,13 @@ def program_of(case: Case, dtype: tw.DType, target: str) -> Any:
     """The program of the case's first shape, with what is known of aligned arrays; locations count
     from the kernel's `def`, so that what stands above it in its file may change."""
     values = case.arguments(dtype, case.shapes[0]).by_rank[0]
+    cpu = f"cpu:world={case.world}"
     kernel, described, read_arguments = case.kernel, dict(case.constants), []
     for parameter in kernel.signature.positional:
         value = values[parameter.name]
+        if isinstance(value, ObjectInput):
+            value = value.made_by(VirtualCommunicator(HostWorld(tw.Target(cpu), 0)))
+            described[parameter.name] = describe(parameter, read(kernel, parameter.name, value))
         read_arguments.append(read(kernel, parameter.name, value))
         if isinstance(value, np.ndarray):
             kind = parameter.annotation.kind

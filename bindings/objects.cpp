@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+#include <pybind11/operators.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.h"
+#include "compiler/ir/object.h"
+#include "compiler/support/error.h"
+
+namespace py = pybind11;
+
+namespace tilewire::bindings {
+namespace {
+
+using Fields = std::vector<std::pair<DType, std::vector<std::int64_t>>>;
+
+ChannelType make_channel_type(const Fields& fields, std::int64_t depth,
+                              const std::string& carrying) {
+  ChannelType type;
+  for (const auto& [dtype, shape] : fields) type.message.push_back({dtype, shape});
+  type.depth = depth;
+  const auto kind = carrying_from_name(carrying);
+  if (!kind) throw InternalError("no channel is carried \"" + carrying + "\"");
+  type.carrying = *kind;
+  const std::string refusal = refusal_of(type);
+  if (!refusal.empty()) throw UserError("a channel: " + refusal);
+  return type;
+}
+
+std::string text_of(const ChannelType& type) {
+  return fmt::format("{}, depth {}, {}", type.message_text(), type.depth, name_of(type.carrying));
+}
+
+void bind_channel_type(py::module_& module) {
+  py::class_<ChannelType>(
+      module, "ChannelType",
+      "What a channel carries: fields of a message, how many may be unread, and "
+      "`tagged`, `exchange` or `reserved`.")
+      .def(py::init(&make_channel_type), py::arg("fields"), py::arg("depth"), py::arg("carrying"))
+      .def_static(
+          "empty", [] { return ChannelType(); }, "What other objects have instead.")
+      .def_property_readonly("fields",
+                             [](const ChannelType& self) {
+                               Fields fields;
+                               for (const MessageField& field : self.message) {
+                                 fields.emplace_back(field.dtype, field.shape);
+                               }
+                               return fields;
+                             })
+      .def_readonly("depth", &ChannelType::depth)
+      .def_property_readonly("carrying",
+                             [](const ChannelType& self) { return name_of(self.carrying); })
+      .def(py::self == py::self)
+      .def("__hash__",
+           [](const ChannelType& self) { return std::hash<std::string>()(text_of(self)); })
+      .def("__str__", &text_of)
+      .def("__repr__", [](const ChannelType& self) { return "<" + text_of(self) + ">"; });
+}
+
+}  // namespace
+
+void bind_objects(py::module_& module) {
+  bind_channel_type(module);
+  module.def(
+      "semaphore_bytes",
+      [](std::uint64_t num_elements) { return device::semaphore_bytes(num_elements); },
+      py::arg("num_elements"), "Of one rank's part of an array of semaphores.");
+  module.def(
+      "flag_bytes",
+      [](int world_size, std::uint64_t num_elements) {
+        return device::flag_bytes(world_size, num_elements);
+      },
+      py::arg("world_size"), py::arg("num_elements"));
+  module.def(
+      "channel_bytes",
+      [](const ChannelType& type, std::int64_t num_slots, int world_size) {
+        return type.layout(num_slots, world_size).num_bytes();
+      },
+      py::arg("type"), py::arg("num_slots"), py::arg("world_size"));
+  module.def(
+      "rotating_bytes",
+      [](int world_size, std::uint64_t num_bytes, std::uint64_t num_copies) {
+        return device::rotating_bytes(world_size, num_bytes, num_copies);
+      },
+      py::arg("world_size"), py::arg("num_bytes"), py::arg("num_copies"));
+  module.attr("max_rotation") = kMaxRotation;
+}
+
+}  // namespace tilewire::bindings

@@ -1,0 +1,210 @@
+"""Synchronisation objects and windows as a communicator is asked for them, and as Python holds
+them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewire import _tilewire
+from tilewire._tilewire import ChannelType, DType
+from tilewire.errors import UserError
+from tilewire.record import Record
+from tilewire.types import ArrayAnnotation, as_dtype, make_array_annotation
+from tilewire.window import Symmetric, Window, check_shape, num_bytes
+
+if TYPE_CHECKING:
+    from tilewire.communicator import Communicator
+
+MAX_COUNT = 2**31 - 1  # counters are compared by signed differences
+MAX_ELEMENTS = 2**31 - 1
+EMPTY = ChannelType.empty()
+
+
+class SyncObject(Symmetric):
+    """An array of synchronisation objects: the same on every rank. Kernels take it as an argument,
+    and only they touch what lies in it."""
+
+    comm: Communicator
+    memory: Any
+    of_ranks: list[SyncObject]
+    record: Record | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {list(self.shape)}>"
+
+
+class Semaphore(SyncObject):
+    """An array of counting semaphores; made by `comm.semaphore(shape)`.
+
+    As an annotation, `tw.Semaphore["N"]` is a kernel's parameter that takes one. Its extents are
+    known when the kernel is compiled.
+    """
+
+    annotation_kind = "semaphore"
+
+    def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
+        return make_array_annotation("semaphore", dimensions)
+
+
+class Flag(SyncObject):
+    """An array of flags; made by `comm.flag(shape)`. `tw.Flag["W", "R"]` is a parameter's
+    annotation."""
+
+    annotation_kind = "flag"
+
+    def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
+        return make_array_annotation("flag", dimensions)
+
+
+class Channel(SyncObject):
+    """An array of slots that messages go through; made by `comm.channel(…)`. `tw.Channel["W", "N"]`
+    is a parameter's annotation."""
+
+    annotation_kind = "channel"
+
+    def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
+        return make_array_annotation("channel", dimensions)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Symmetric memory that a rank asks for: what must be the same on all of them."""
+
+    what: str  # as the user wrote it, nearly
+    kind: str
+    dtype: DType
+    shape: tuple[int, ...]
+    num_bytes: int  # per rank
+    image: bytes | None  # what it holds at first, before zeros; None: whatever was there
+    rotate: int = 0
+    channel: ChannelType | None = None
+    record: Record | None = None
+
+    @property
+    def type(self) -> type[Symmetric]:
+        return {"window": Window, "semaphore": Semaphore, "flag": Flag, "channel": Channel}[
+            self.kind
+        ]
+
+
+def make_symmetric(
+    comm: Communicator,
+    request: Request,
+    *,
+    device: str,
+    device_index: int,
+    rank: int,
+    copies: list[int],
+    owner: Any,
+    identity: int,
+) -> Any:
+    """What `comm` was asked for, over memory at `copies`. `identity` tells communicators apart."""
+    made = request.type(
+        dtype=request.dtype,
+        shape=list(request.shape),
+        device=device,
+        device_index=device_index,
+        rank=rank,
+        copies=copies,
+        owner=owner,
+        communicator=identity,
+        lane=identity,
+        kind=request.kind,
+        rotate=request.rotate,
+        channel=request.channel or EMPTY,
+    )
+    made.comm = comm
+    made.record = request.record
+    return made
+
+
+def window_request(world_size: int, shape: Any, dtype: Any, rotate: Any = None) -> Request:
+    turns = "" if rotate is None else f", rotate={rotate!r}"
+    what = f"comm.window({shape!r}, {dtype!r}{turns})"
+    items, record = check_shape(shape), dtype if isinstance(dtype, Record) else None
+    if record is not None:
+        items, dtype = check_shape((*items, record.num_bytes)), DType.u8
+    dtype = as_dtype(dtype)
+    total = num_bytes(dtype, items)
+    if rotate is None:
+        return Request(what, "window", dtype, items, total, None, record=record)
+    _require(what, "rotate", rotate, 2, _tilewire.max_rotation)
+    total = _tilewire.rotating_bytes(world_size, total, rotate)
+    return Request(what, "window", dtype, items, total, b"", rotate=rotate, record=record)
+
+
+def semaphore_request(shape: Any, init: Any = 0, start: int = 0) -> Request:
+    """`start`: what has been waited for already, for tests of counters that wrap around."""
+    what = f"comm.semaphore({shape!r}, init={init!r})"
+    items = _object_shape("semaphore", shape)
+    _require(what, "init", init, 0, MAX_COUNT)
+    cell = struct.pack("=II", (start + init) % 2**32, start % 2**32)
+    count = math.prod(items)
+    image = cell * count if any(cell) else b""
+    total = _tilewire.semaphore_bytes(count)
+    return Request(what, "semaphore", DType.u64, items, total, image)
+
+
+def flag_request(world_size: int, shape: Any) -> Request:
+    items = _object_shape("flag", shape)
+    total = _tilewire.flag_bytes(world_size, math.prod(items))
+    return Request(f"comm.flag({shape!r})", "flag", DType.u32, items, total, b"")
+
+
+def channel_request(
+    world_size: int,
+    shape: Any,
+    tile: Any,
+    dtype: Any,
+    depth: Any,
+    exchange: Any,
+    signed_zero: Any,
+) -> Request:
+    what = (
+        f"comm.channel({shape!r}, tile={tile!r}, dtype={dtype!r}, depth={depth!r}, "
+        f"exchange={exchange!r}, signed_zero={signed_zero!r})"
+    )
+    items = _object_shape("channel", shape)
+    extents = tuple(tile) if isinstance(tile, tuple | list) else (tile,)
+    for each in extents:
+        _require(what, "an extent of tile", each, 1, 2**20)
+    _require(what, "depth", depth, 1, 2**20)
+    for name, value in (("exchange", exchange), ("signed_zero", signed_zero)):
+        if not isinstance(value, bool):
+            raise UserError(f"{what}: {name} is True or False, found {value!r}")
+    if not signed_zero and not exchange:
+        raise UserError(
+            f"{what}: signed_zero=False is for channels that only `exchange` uses: pass "
+            f"exchange=True too"
+        )
+    record = dtype if isinstance(dtype, Record) else None
+    if record is None:
+        fields = [(as_dtype(dtype), list(extents))]
+    else:
+        fields = [(kind.dtype, [*extents, *kind.shape]) for _, kind in record.fields]
+    carrying = "tagged" if not exchange else "exchange" if signed_zero else "reserved"
+    channel = ChannelType(fields, depth, carrying)
+    total = _tilewire.channel_bytes(channel, math.prod(items), world_size)
+    if total >= 2**48:
+        raise UserError(f"{what} takes {total} bytes per rank: make it smaller")
+    return Request(what, "channel", DType.u8, items, total, b"", channel=channel, record=record)
+
+
+def _object_shape(kind: str, shape: Any) -> tuple[int, ...]:
+    items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    for each in items:
+        if not isinstance(each, int) or isinstance(each, bool) or each < 1:
+            raise UserError(f"a {kind}'s shape is a tuple of integers above 0, found {shape!r}")
+    if not 1 <= len(items) <= 8 or math.prod(items) > MAX_ELEMENTS:
+        raise UserError(
+            f"a {kind} has 1 to 8 dimensions and fewer than 2**31 elements, found {shape!r}"
+        )
+    return items
+
+
+def _require(what: str, name: str, value: Any, least: int, largest: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= largest:
+        raise UserError(f"{what}: {name} is an integer from {least} to {largest}, found {value!r}")

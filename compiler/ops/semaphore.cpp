@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/object.h"
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+#include "compiler/ops/object_access.h"
+
+namespace tilewire {
+namespace {
+
+constexpr AttributeSpec kSite = {"site", AttributeSpec::Kind::kInteger, false,
+                                 "its number in hang reports"};
+constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
+                                    "waits without a deadline"};
+constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true, "`gpu` or `system`"};
+
+void require_count(const OpCall& call, std::size_t operand) {
+  if (call.operands[operand] == Type::scalar(DType::kU32)) return;
+  call.fail(fmt::format("the number of signals is {}, it takes a u32 scalar",
+                        call.operands[operand].to_string()));
+}
+
+std::vector<Type> infer_signal(const OpCall& call) {
+  const Type& semaphore = require_object(call, 0, Memory::kSemaphore);
+  if (semaphore.rank() != 0) {
+    call.fail(fmt::format("goes to one semaphore, {} has {} dimensions left: index them",
+                          semaphore.to_string(), semaphore.rank()));
+  }
+  require_count(call, 1);
+  return {};
+}
+
+std::vector<Type> infer_wait(const OpCall& call) {
+  require_object(call, 0, Memory::kSemaphore);
+  require_count(call, 1);
+  return {};
+}
+
+std::vector<Type> infer_lowered(const OpCall& call) {
+  check_object_access(call, 1);
+  if (call.operands[0] != Type::pointer(object_dtype(Memory::kSemaphore))) {
+    call.fail("takes the address of a semaphore");
+  }
+  require_count(call, 1);
+  require_one_of(call, "scope", {"gpu", "system"});
+  return {};
+}
+
+std::vector<Type> infer_semaphore_signal(const OpCall& call) {
+  require_one_of(call, "order", {"release", "relaxed"});
+  return infer_lowered(call);
+}
+
+Resources needs_waiting(const Statement&) {
+  Resources resources;
+  resources.lane = resources.waits = true;
+  return resources;
+}
+
+/// `wait(sem)`.
+std::string describe_wait(const Statement& statement, const Program&) {
+  const Value* place = statement.operands.at(0);
+  while (!place->type.is_view() || place->definition != nullptr) {
+    place = place->definition->operands.at(0);
+  }
+  return fmt::format("wait({})", place->name);
+}
+
+std::string_view scope_name(const Statement& statement) {
+  return statement.text("scope") == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
+}
+
+void emit_signal_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  emitter.include("semaphore.cuh");
+  const bool releases = statement.text("order") == "release";
+  emit_object_op(access, emitter,
+                 fmt::format("tw::signal_semaphore<tw::Order::{}, {}>({}, {});",
+                             releases ? "kRelease" : "kRelaxed", scope_name(statement),
+                             emitter.argument(access.pointer), emitter.argument(access.values[0])));
+}
+
+void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  emitter.include("semaphore.cuh");
+  const std::string_view timeout =
+      statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
+  const std::string arguments =
+      fmt::format("{}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
+                  emitter.argument(access.values[0]), statement.integer("site"), timeout);
+  const std::string text =
+      access.num_elements() == 1
+          ? fmt::format("tw::wait_semaphore<{}>({});", scope_name(statement), arguments)
+          : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", scope_name(statement),
+                        object_slice(access), arguments);
+  emit_object_op(access, emitter, text);
+}
+
+void emit_cpu_signal(const Statement& statement, CpuEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  const CpuScalar arguments[] = {emitter.scalar(access.pointer), emitter.scalar(access.values[0])};
+  emitter.call_runtime("tilewire_signal_semaphore", arguments);
+}
+
+/// constants: site, number of dimensions, extents, strides.
+void emit_cpu_wait(const Statement& statement, CpuEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  std::vector<std::int64_t> constants = {statement.integer("site"),
+                                         static_cast<std::int64_t>(access.shape.size())};
+  constants.insert(constants.end(), access.shape.begin(), access.shape.end());
+  constants.insert(constants.end(), access.strides.begin(), access.strides.end());
+  emitter.call_reference(statement, "tilewire_wait_semaphores", constants);
+}
+
+OpInfo signal_op() {
+  OpInfo op;
+  op.name = "signal";
+  op.summary =
+      "Adds n to a semaphore, behind everything that this instance did before; whoever waits for "
+      "it sees that.";
+  op.min_operands = op.max_operands = 2;
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = true, .waits = false};
+  op.stage = Stage::kFrontend;
+  op.lowered = [](Memory) -> std::string_view { return "semaphore_signal"; };
+  op.infer = infer_signal;
+  return op;
+}
+
+OpInfo wait_op() {
+  OpInfo op;
+  op.name = "wait";
+  op.summary =
+      "Waits until each semaphore of a view has n signals left, and takes them. One instance waits "
+      "for a semaphore.";
+  op.min_operands = op.max_operands = 2;
+  op.attributes = {kPatient, kSite};
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = false, .waits = true};
+  op.stage = Stage::kFrontend;
+  op.lowered = [](Memory) -> std::string_view { return "semaphore_wait"; };
+  op.infer = infer_wait;
+  op.wait_site = describe_wait;
+  return op;
+}
+
+OpInfo semaphore_signal_op() {
+  OpInfo op;
+  op.name = "semaphore_signal";
+  op.summary = "A signal to the semaphore at an address.";
+  op.min_operands = 2;
+  op.max_operands = 3;
+  op.attributes = object_access_attributes();
+  op.attributes.push_back(
+      {"order", AttributeSpec::Kind::kText, true, "`release`, or `relaxed` where nothing is new"});
+  op.attributes.push_back(kScope);
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = true, .waits = false};
+  op.stage = Stage::kLowered;
+  op.infer = infer_semaphore_signal;
+  op.emit_cpu = emit_cpu_signal;
+  op.emit_cuda = emit_signal_cuda;
+  return op;
+}
+
+OpInfo semaphore_wait_op() {
+  OpInfo op;
+  op.name = "semaphore_wait";
+  op.summary = "A wait for the semaphores at an address.";
+  op.min_operands = 2;
+  op.max_operands = 3;
+  op.attributes = object_access_attributes();
+  op.attributes.insert(op.attributes.end(), {kScope, kPatient, kSite});
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = false, .waits = true};
+  op.stage = Stage::kLowered;
+  op.infer = infer_lowered;
+  op.resources = needs_waiting;
+  op.wait_site = describe_wait;
+  op.emit_cpu = emit_cpu_wait;
+  op.emit_cuda = emit_wait_cuda;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> semaphore_ops() {
+  return {signal_op(), wait_op(), semaphore_signal_op(), semaphore_wait_op()};
+}
+
+}  // namespace tilewire

@@ -1,0 +1,123 @@
+#include "compiler/passes/view_objects.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "compiler/ops/object_access.h"
+#include "compiler/ops/op.h"
+#include "compiler/support/error.h"
+
+namespace tilewire {
+namespace {
+
+/// The element's number in its array, counted in row-major order.
+Value* element_of(const LoweredView& view, Inserter& insert) {
+  Value* element = nullptr;
+  for (const LoweredView::Term& term : view.terms) {
+    Value* step = term.index;
+    if (!(term.stride.is_constant() && term.stride.constant == 1)) {
+      step = insert.op("mul", {step, term.stride.materialise(insert)});
+    }
+    element = element == nullptr ? step : insert.op("add", {element, step});
+  }
+  return element == nullptr ? insert.constant(0) : element;
+}
+
+/// The offset of an element from the start of the array's memory, in its address's units.
+Value* offset_of(Memory memory, Value* element, Inserter& insert) {
+  if (memory != Memory::kFlag) return element;
+  constexpr auto kWord = sizeof(std::uint32_t);
+  const int world_size = insert.program().world_size;
+  const auto words = [](std::uint64_t bytes) { return static_cast<std::int64_t>(bytes / kWord); };
+  Value* scaled = insert.op("mul", {element, insert.constant(words(sizeof(device::FlagElement)))});
+  return insert.op("add", {scaled, insert.constant(words(device::flag_offset(world_size, 0)))});
+}
+
+/// True where all of the view lies inside the array; null: that is proven.
+Value* is_inside(const LoweredView& view, Inserter& insert) {
+  Value* all = nullptr;
+  const auto require = [&](Value* condition) {
+    all = all == nullptr ? condition : insert.op("and", {all, condition});
+  };
+  for (Value* guard : view.guards) require(guard);
+  for (const ViewDimension& dimension : view.dimensions) {
+    if (!dimension.mask) continue;
+    Value* end = insert.op("add", {dimension.mask->begin, dimension.extent.materialise(insert)});
+    require(insert.op("ge", {dimension.mask->begin, insert.constant(0)}));
+    require(insert.op("le", {end, dimension.mask->bound}));
+  }
+  return all;
+}
+
+void refuse(const Statement& statement, const std::string& message) {
+  throw UserError(fmt::format("{}: {}", statement.op->name, message), statement.location);
+}
+
+void check_shape(const Statement& statement, const LoweredView& view) {
+  if (view.gather) refuse(statement, "takes no index tiles; go through the elements in a loop");
+  for (const ViewDimension& dimension : view.dimensions) {
+    if (dimension.extent.is_constant()) continue;
+    refuse(statement,
+           "takes a slice whose size is known at compile time: use tw.ds(start, size) or `:`");
+  }
+}
+
+/// Whom an op that tells or waits orders memory with. What it tells covers all that this instance
+/// did before, until a later pass finds that nothing is new.
+void describe_meeting(const Statement& statement, const LoweredView& view, Attributes& attributes,
+                      const Program& program) {
+  const Meeting& meeting = statement.op->meeting;
+  if (meeting.waits && view.rank != nullptr) {
+    refuse(statement, "waits on this rank's own; leave out `.at(…)`");
+  }
+  const bool is_local = program.world_size == 1 || (!meeting.waits && view.rank == nullptr);
+  attributes["scope"] = std::string(is_local ? "gpu" : "system");
+  if (meeting.tells) attributes["order"] = std::string("release");
+}
+
+}  // namespace
+
+void lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
+                     Inserter& insert) {
+  check_shape(statement, view);
+  const Memory memory = view.base->type.memory;
+  Attributes attributes = statement.attributes;
+  std::vector<Value*> operands;
+  Value* element = element_of(view, insert);
+  if (memory == Memory::kChannel) {
+    operands = {view.base, element};
+    if (view.rank != nullptr) operands.push_back(view.rank);
+  } else {
+    Value* offset = offset_of(memory, element, insert);
+    operands = {view.rank == nullptr
+                    ? insert.op("address", {view.base, offset})
+                    : insert.op("address", {view.base, view.rank, offset}, {{"peer", true}})};
+  }
+  if (view.rank != nullptr) attributes["peer"] = true;
+  operands.insert(operands.end(), statement.operands.begin() + 1, statement.operands.end());
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  for (const ViewDimension& dimension : view.dimensions) {
+    shape.push_back(dimension.extent.constant);
+    strides.push_back(dimension.stride.constant);
+  }
+  describe_meeting(statement, view, attributes, insert.program());
+  attributes["shape"] = shape;
+  attributes["strides"] = strides;
+  if (Value* inside = is_inside(view, insert)) {
+    if (checks) {
+      const std::string message = fmt::format("`{}`: an index outside of {}", view.base->name,
+                                              shape_to_string(view.base->type.shape));
+      insert.append(insert.program().new_op(
+          "assert", {inside}, {{"text", std::string()}, {"message", message}}, statement.location));
+    } else {
+      operands.push_back(inside);
+      attributes["predicated"] = true;
+    }
+  }
+  insert.append(insert.program().new_op(statement.op->lowered(memory), std::move(operands),
+                                        std::move(attributes), statement.location));
+}
+
+}  // namespace tilewire

@@ -1,0 +1,71 @@
+// Counting semaphores (object_layout.cuh says how they lie in memory). Functions for all threads of
+// a CTA, none of which synchronises them: what other threads wrote is released only after a
+// __syncthreads before a signal, and may be relied on only after one behind a wait.
+#pragma once
+
+#include "tilewire/abi.cuh"
+#include "tilewire/hang.cuh"
+#include "tilewire/object_layout.cuh"
+#include "tilewire/object_slice.cuh"
+#include "tilewire/order.cuh"
+
+namespace tilewire::device {
+
+/// Adds to a semaphore, here or at a peer. `kScope`: of those who may wait for it.
+///
+/// A fence and a relaxed addition: where nothing new was written since, later ones need no fence.
+template <Order kOrder, Scope kScope>
+TILEWIRE_DEVICE void signal_semaphore(uint64_t* cell, uint32_t n) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kOrder == Order::kRelease) fence<kScope>();
+  uint32_t* signals = &reinterpret_cast<SemaphoreCell*>(cell)->signals;
+  asm volatile("red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(signals), "r"(n) : "memory");
+}
+
+template <Scope kScope>
+TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
+  uint32_t value;
+  if constexpr (kScope == Scope::kSystem) {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  } else {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  }
+  return value;
+}
+
+/// One thread's wait until `n` signals are left, which it takes. One function for all waits of a
+/// kernel: they would otherwise be most of its code.
+template <Scope kScope>
+static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, const Lane& lane,
+                                                 uint32_t rank, uint32_t site,
+                                                 uint64_t timeout_ns) {
+  auto* semaphore = reinterpret_cast<SemaphoreCell*>(cell);
+  // On its way while `signals` is polled.
+  const uint32_t consumed = *static_cast<volatile uint32_t*>(&semaphore->consumed);
+  Deadline deadline(lane, timeout_ns);
+  while (true) {
+    const uint32_t left = load_acquire<kScope>(&semaphore->signals) - consumed;
+    if (left >= n && static_cast<int32_t>(left) >= 0) break;
+    if (!deadline.is_due()) continue;
+    if (!deadline.keep_waiting({rank, linear_program_id(), site, kAnyPeer, n}, left)) return;
+  }
+  *static_cast<volatile uint32_t*>(&semaphore->consumed) = consumed + n;
+}
+
+/// A wait for one semaphore of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's.
+template <Scope kScope>
+TILEWIRE_DEVICE void wait_semaphore(uint64_t* cell, uint32_t n, const Lane& lane, uint32_t rank,
+                                    uint32_t site, uint64_t timeout_ns) {
+  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, rank, site, timeout_ns);
+}
+
+/// A wait for all semaphores of a slice, polled side by side by the CTA's threads.
+template <Scope kScope, int kThreads, typename Slice>
+TILEWIRE_DEVICE void wait_semaphores(Slice slice, uint64_t* first, uint32_t n, const Lane& lane,
+                                     uint32_t rank, uint32_t site, uint64_t timeout_ns) {
+  for (int i = threadIdx.x; i < Slice::kElements; i += kThreads) {
+    take_signals<kScope>(first + slice(i), n, lane, rank, site, timeout_ns);
+  }
+}
+
+}  // namespace tilewire::device
