@@ -6,7 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from tilewire._tilewire import DType, Target
+from tilewire._tilewire import Target
 from tilewire.communicator import Communicator
 from tilewire.errors import UserError
 from tilewire.launch import Call

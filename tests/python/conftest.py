@@ -10,12 +10,14 @@ from tilewire.frontend.signature import ArrayArgument
 
 
 def described(spec):
-    """`f32[?, 8]`, `window:bf16[?]`, or a constant as it is."""
+    """`f32[?, 8]`, `window:bf16[?]`, `semaphore[8]`, or a constant as it is."""
     match = isinstance(spec, str) and re.fullmatch(r"(window:)?(\w+)\[(.*)\]", spec)
     if not match:
         return spec
     extents = [part.strip() for part in match[3].split(",") if part.strip()]
     shape = tuple(None if part == "?" else int(part) for part in extents)
+    if match[2] in ("semaphore", "flag"):
+        return ArrayArgument(match[2], tw.u64 if match[2] == "semaphore" else tw.u32, shape)
     return ArrayArgument("window" if match[1] else "tensor", getattr(tw, match[2]), shape)
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from op_cases import CASES, ops_covered
+from op_cases import ops_covered
 from op_cases.lowered import LOWERED_FROM
 from op_cases.run import emit
 from tilewire import _tilewire
