@@ -8,6 +8,7 @@
 
 #include "tilewire/atomic_instructions.cuh"
 #include "tilewire/gather.cuh"
+#include "tilewire/order.cuh"
 #include "tilewire/shape.cuh"
 
 namespace tilewire::device {
@@ -67,16 +68,6 @@ TILEWIRE_DEVICE void update_one(T* place, T value, V... compare) {
   fetch_one<Operation, kScope>(place, value, compare...);
 }
 
-template <Scope kScope>
-TILEWIRE_DEVICE void fence() {
-  if constexpr (kScope == Scope::kCta) {
-    asm volatile("fence.acq_rel.cta;" ::: "memory");
-  } else if constexpr (kScope == Scope::kGpu) {
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-  } else {
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-  }
-}
 template <Order kOrder, Scope kScope>
 TILEWIRE_DEVICE void release() {
   if constexpr (kOrder == Order::kRelease || kOrder == Order::kAcqRel) fence<kScope>();
