@@ -37,10 +37,12 @@ std::uint64_t address_or_zero(const Window& window, int rank) {
   return window.is_reachable(rank) ? window.address(rank) : 0;
 }
 
-/// Binds and packs the arguments of each local rank, and launches once for all
-/// of them.
-void launch_ranks(GpuWorld& world, const GpuKernel& kernel, std::optional<int> grid,
-                  const std::vector<std::vector<py::object>>& values,
+/// One rank's arguments; nothing: it launches nothing.
+using RankValues = std::optional<std::vector<py::object>>;
+
+/// Binds and packs the arguments of each rank, and launches once for all of them.
+void launch_ranks(VirtualRanks& world, const GpuKernel& kernel, std::optional<int> grid,
+                  const std::vector<RankValues>& values,
                   std::optional<std::uintptr_t> stream, int lane_number) {
   const Artifact& artifact = kernel.artifact();
   if (!stream) {
@@ -50,20 +52,27 @@ void launch_ranks(GpuWorld& world, const GpuKernel& kernel, std::optional<int> g
   LaneGroup* lane = kernel.takes_lane() ? &world.lane(lane_number) : nullptr;
   const int limit = world.grid_limit(kernel, lane_number);
   std::vector<BoundArguments> bound;
-  std::vector<ArgumentValue> slots;
+  std::vector<ArgumentValue> slots(values.size() * artifact.arguments.size());
+  std::vector<int> ranks;
   int least = limit;
-  for (const std::vector<py::object>& rank_values : values) {
+  for (std::size_t rank = 0; rank < values.size(); ++rank) {
+    if (!values[rank]) continue;
+    ranks.push_back(static_cast<int>(rank));
     bound.push_back(bind_arguments(artifact.kernel, artifact.parameters, artifact.dimensions,
-                                   artifact.written, artifact.target, rank_values, stream));
-    const std::vector<ArgumentValue> of_rank = values_of(artifact, bound.back());
-    slots.insert(slots.end(), of_rank.begin(), of_rank.end());
+                                   artifact.written, artifact.target, *values[rank], stream));
+    std::ranges::copy(values_of(artifact, bound.back()),
+                      slots.begin() + static_cast<std::ptrdiff_t>(rank * artifact.arguments.size()));
     least = std::min(least, kernel.auto_grid(bound.back().dimensions, limit));
   }
   const int size = grid.value_or(least);
   if (lane != nullptr) lane->check_budget(artifact, size);
   kernel.check_grid(size, limit);
   const py::gil_scoped_release release;
-  world.launch(kernel, size, to_stream(*stream), slots.data(), lane);
+  if (ranks.size() == values.size()) {
+    world.launch(kernel, size, to_stream(*stream), slots.data(), lane);
+  } else {
+    world.launch_on(ranks, kernel, size, to_stream(*stream), slots.data(), lane);
+  }
 }
 
 void bind_worlds(py::module_& module) {
@@ -162,8 +171,8 @@ void bind_gpu_world(py::module_& module) {
       "Gives a window what kernels on GPUs take.");
   module.def("launch_ranks", &launch_ranks, py::arg("world"), py::arg("kernel"), py::arg("grid"),
              py::arg("values"), py::arg("stream"), py::arg("lane") = 0,
-             "Launches on every rank that this process drives; `values`: "
-             "arguments per rank.");
+             "Launches on all ranks of a virtual world; `values`: the arguments of each, or None "
+             "where it launches nothing.");
 }
 
 }  // namespace tilewire::bindings

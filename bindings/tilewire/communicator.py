@@ -12,7 +12,7 @@ from tilewire.errors import UserError
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
-    from tilewire.objects import Channel, Flag, Semaphore
+    from tilewire.objects import Channel, Element, Flag, Semaphore
     from tilewire.record import Record
     from tilewire.window import Window
 
@@ -72,6 +72,17 @@ class Communicator:
         return self._make(
             objects.channel_request(self.size, shape, tile, dtype, depth, exchange, signed_zero)
         )
+
+    def stream_wait(
+        self, element: Element, n: int = 1, *, timeout: Any = ..., stream: Any = None
+    ) -> None:
+        """What is launched on the current stream (or `stream`) afterwards runs when semaphore
+        `sem[i]` of this rank's has `n` signals, which are taken: a kernel that waits for them. Where
+        one controller drives all ranks, `sem[i]` is every rank's and `sem.at(r)[i]` rank r's.
+        `timeout=None`: it waits for however long it takes."""
+        from tilewire.stream_wait import stream_wait
+
+        stream_wait(self, element, n, timeout, stream)
 
     def _make(self, request: objects.Request) -> Any:
         """Collective: what was asked for, holding its first content on all ranks."""

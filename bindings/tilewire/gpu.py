@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
@@ -12,7 +13,7 @@ from tilewire.communicator import Communicator, forget
 from tilewire.errors import UserError
 from tilewire.launch import Call
 from tilewire.objects import Request, make_symmetric
-from tilewire.virtual import VirtualCommunicator
+from tilewire.virtual import VirtualCommunicator, require_all_ranks
 from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def _view_of(
     )
     _tilewire.attach_window(made, memory, local_rank)
     made.memory = memory
+    made.reshaped = lambda shape: _view_of(
+        comm, memory, replace(request, shape=shape), rank, local_rank
+    )
     return made
 
 
@@ -224,12 +228,14 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         forget(self)
 
     def launch_calls(
-        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call]
+        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call | None]
     ) -> None:
-        facts = calls[0].facts if all(each.facts == calls[0].facts for each in calls) else None
-        compiled = kernel.compile(self.target, calls[0].specialisation, facts)
+        given = [each for each in calls if each is not None]
+        facts = given[0].facts if all(each.facts == given[0].facts for each in given) else None
+        compiled = kernel.compile(self.target, given[0].specialisation, facts)
+        require_all_ranks(kernel, compiled, calls)
         loaded = _load(compiled, self._device, self._world.device_comm_bytes)
-        values = [self._values_of(call, rank) for rank, call in enumerate(calls)]
+        values = [call and self._values_of(call, rank) for rank, call in enumerate(calls)]
         _tilewire.launch_ranks(
             self._world,
             loaded,

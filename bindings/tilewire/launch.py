@@ -119,8 +119,10 @@ def _device_of(kernel: Kernel, bound: dict[str, Any]) -> str | None:
     for parameter in kernel.signature.positional:
         value = bound[parameter.name]
         for each in value if isinstance(value, list) else [value]:
-            argument = read(kernel, parameter.name, each) if parameter.is_array else None
-            if argument is not None and argument.kind != "scalar":
+            if not parameter.is_array or (each is None and isinstance(value, list)):
+                continue
+            argument = read(kernel, parameter.name, each)
+            if argument.kind != "scalar":
                 return argument.device
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,57 @@ class SyncObject(Symmetric):
     of_ranks: list[SyncObject]
     record: Record | None = None
 
+    reshaped: Callable[[tuple[int, ...]], Any]
+    """The same memory as an array of another shape."""
+
     def __repr__(self) -> str:
         return f"<{self.kind} {list(self.shape)}>"
+
+    def at(self, rank: int) -> ObjectsAt:
+        """Rank `rank`'s, for calls of the host that take one of them: `sem.at(r)[i]`."""
+        size = self.comm.size
+        if not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank < size:
+            raise UserError(f"there is no rank {rank!r}: {self.kind}.at takes 0 to {size - 1}")
+        return ObjectsAt(self, rank)
+
+    def __getitem__(self, index: Any) -> Element:
+        """One of this rank's, for calls of the host that take one."""
+        return Element(self, None, self._number(index))
+
+    def _number(self, index: Any) -> int:
+        """The element's number in row-major order."""
+        items = index if isinstance(index, tuple) else (index,)
+        shape = tuple(self.shape)
+        if len(items) != len(shape):
+            raise UserError(f"{len(items)} indices into {self!r}: give one for each dimension")
+        number = 0
+        for each, extent in zip(items, shape, strict=True):
+            if not isinstance(each, int) or isinstance(each, bool):
+                raise UserError(f"{each!r} can't index {self!r} on the host: use an integer")
+            if not -extent <= each < extent:
+                raise UserError(f"index {each} is outside of {self!r}")
+            number = number * extent + each % extent
+        return number
+
+
+@dataclass(frozen=True)
+class ObjectsAt:
+    """`sem.at(r)` on the host."""
+
+    objects: SyncObject
+    rank: int
+
+    def __getitem__(self, index: Any) -> Element:
+        return Element(self.objects, self.rank, self.objects._number(index))
+
+
+@dataclass(frozen=True)
+class Element:
+    """`sem[i]`, `sem.at(r)[i]` on the host."""
+
+    objects: SyncObject
+    rank: int | None  # None: the calling rank's
+    number: int
 
 
 class Semaphore(SyncObject):
@@ -119,6 +169,17 @@ def make_symmetric(
     made.comm = comm
     made.record = request.record
     return made
+
+
+def reshaped(made: SyncObject, shape: tuple[int, ...]) -> Any:
+    """The same objects of every rank as an array of another shape; made once."""
+    cache = made.__dict__.setdefault("_reshaped", {})
+    if shape not in cache:
+        cache[shape] = made.reshaped(shape)
+        others = getattr(made, "of_ranks", None)
+        if others is not None:
+            cache[shape].of_ranks = [each.reshaped(shape) for each in others]
+    return cache[shape]
 
 
 def window_request(world_size: int, shape: Any, dtype: Any, rotate: Any = None) -> Request:

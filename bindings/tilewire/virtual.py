@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
@@ -55,18 +56,25 @@ class HostWorld:
             for address in memory.copies:
                 ctypes.memmove(address, request.image, len(request.image))
         return [
-            make_symmetric(
-                comm,
-                request,
-                device="cpu",
-                device_index=0,
-                rank=rank,
-                copies=memory.copies,
-                owner=memory,
-                identity=id(self),
-            )
+            self._view_of(comm, rank, memory, request)
             for comm, rank in zip(comms, ranks, strict=True)
         ]
+
+    def _view_of(self, comm: Communicator, rank: int, memory: Any, request: Request) -> Any:
+        made = make_symmetric(
+            comm,
+            request,
+            device="cpu",
+            device_index=0,
+            rank=rank,
+            copies=memory.copies,
+            owner=memory,
+            identity=id(self),
+        )
+        made.reshaped = lambda shape: self._view_of(
+            comm, rank, memory, replace(request, shape=shape)
+        )
+        return made
 
     def launch(self, requests: list[HostRequest | None]) -> None:
         """Runs what each rank asked for; None: it launches nothing. `tw.auto` is the least."""
@@ -161,11 +169,21 @@ class HostRequest:
         return f"{self.kernel.name}[{self.grid!r}]({constants})"
 
 
+def require_all_ranks(kernel: Kernel, compiled: Compiled, calls: list[Call | None]) -> None:
+    """UserError where a kernel that all ranks must launch isn't launched by one."""
+    if None in calls and compiled.artifact.resources.two_sided:
+        raise UserError(
+            f"kernel `{kernel.name}`: it waits for all ranks, and rank {calls.index(None)} has None "
+            f"among its arguments: only one-sided kernels run on some ranks"
+        )
+
+
 class VirtualCommunicator(Communicator):
     """All ranks of a virtual world, driven by one controller.
 
     A launch runs on every rank. An argument given as a list has one item per rank; any other is the
-    same on all of them. `window.at(r)` is rank r's copy as a NumPy array. A launch that takes
+    same on all of them. A rank whose item of some list is None launches nothing, which kernels may
+    that don't wait for all ranks. `window.at(r)` is rank r's copy as a NumPy array. A launch that takes
     neither a window nor a list runs once, outside of this world.
     """
 
@@ -195,22 +213,31 @@ class VirtualCommunicator(Communicator):
 
             launch_alone(kernel, grid, stream, bound, launcher)
             return
-        calls = [Call(kernel, self._of_rank(kernel, bound, rank)) for rank in range(self.size)]
-        for rank, call in enumerate(calls):
-            if call.specialisation != calls[0].specialisation:
+        calls: list[Call | None] = []
+        for rank in range(self.size):
+            chosen = self._of_rank(kernel, bound, rank)
+            is_absent = any(each is None for each in chosen.values())
+            calls.append(None if is_absent else Call(kernel, chosen))
+        given = [rank for rank, call in enumerate(calls) if call is not None]
+        if not given:
+            raise UserError(f"kernel `{kernel.name}`: every rank has None among its arguments")
+        for rank in given:
+            if calls[rank].specialisation != calls[given[0]].specialisation:
                 raise UserError(
-                    f"kernel `{kernel.name}`: the arguments of ranks 0 and {rank} differ in dtype, "
-                    f"rank or constants"
+                    f"kernel `{kernel.name}`: the arguments of ranks {given[0]} and {rank} differ "
+                    f"in dtype, rank or constants"
                 )
         self.launch_calls(kernel, grid, stream, calls)
 
     def launch_calls(
-        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call]
+        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call | None]
     ) -> None:
-        """Launches on every rank with its arguments, whose specialisation is the same."""
+        """Launches on every rank that has arguments; their specialisation is the same."""
         if stream is not None:
             raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
-        self._world.launch([HostRequest(self._world, kernel, grid, call) for call in calls])
+        requests = [call and HostRequest(self._world, kernel, grid, call) for call in calls]
+        require_all_ranks(kernel, next(filter(None, requests)).compiled, calls)
+        self._world.launch(requests)
 
     def _of_rank(self, kernel: Kernel, bound: dict[str, Any], rank: int) -> dict[str, Any]:
         chosen = {}
