@@ -77,8 +77,8 @@ class Communicator:
         self, element: Element, n: int = 1, *, timeout: Any = ..., stream: Any = None
     ) -> None:
         """What is launched on the current stream (or `stream`) afterwards runs when semaphore
-        `sem[i]` of this rank's has `n` signals, which are taken: a kernel that waits for them. Where
-        one controller drives all ranks, `sem[i]` is every rank's and `sem.at(r)[i]` rank r's.
+        `sem[i]` of this rank's has `n` signals, which are taken: a kernel waits for them. Where one
+        controller drives all ranks, `sem[i]` is every rank's and `sem.at(r)[i]` rank r's.
         `timeout=None`: it waits for however long it takes."""
         from tilewire.stream_wait import stream_wait
 

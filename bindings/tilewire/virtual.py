@@ -173,8 +173,8 @@ def require_all_ranks(kernel: Kernel, compiled: Compiled, calls: list[Call | Non
     """UserError where a kernel that all ranks must launch isn't launched by one."""
     if None in calls and compiled.artifact.resources.two_sided:
         raise UserError(
-            f"kernel `{kernel.name}`: it waits for all ranks, and rank {calls.index(None)} has None "
-            f"among its arguments: only one-sided kernels run on some ranks"
+            f"kernel `{kernel.name}`: it waits for all ranks, and rank {calls.index(None)} has "
+            f"None among its arguments: only one-sided kernels run on some ranks"
         )
 
 
@@ -182,9 +182,9 @@ class VirtualCommunicator(Communicator):
     """All ranks of a virtual world, driven by one controller.
 
     A launch runs on every rank. An argument given as a list has one item per rank; any other is the
-    same on all of them. A rank whose item of some list is None launches nothing, which kernels may
-    that don't wait for all ranks. `window.at(r)` is rank r's copy as a NumPy array. A launch that takes
-    neither a window nor a list runs once, outside of this world.
+    same on all of them. A rank whose item of some list is None launches nothing, if the kernel
+    doesn't wait for all ranks. `window.at(r)` is rank r's copy as a NumPy array. A launch that
+    takes neither a window nor a list runs once, outside of this world.
     """
 
     def __init__(self, world: HostWorld) -> None:

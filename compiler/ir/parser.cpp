@@ -42,6 +42,7 @@ class Parser : private TokenStream {
  private:
   // Head of the program.
   void header();
+  void grid_bound();
   void declaration();
   void parameter(Parameter::Kind kind);
   void finish_declarations();
@@ -70,7 +71,7 @@ class Parser : private TokenStream {
   std::vector<Value*> uses();
 
   Program program_;
-  std::vector<Token> grid_;  ///< dimensions that bound the grid; looked up after all are declared
+  std::vector<Token> grid_;  ///< what bounds the grid
   std::unordered_map<std::string, Value*> values_;
   int depth_ = 0;
 };
@@ -89,11 +90,26 @@ void Parser::header() {
   if (accept("grid")) {
     expect('[');
     do {
-      grid_.push_back(take(Token::Kind::kIdentifier, "a dimension's name"));
+      grid_bound();
     } while (accept(','));
     expect(']');
   }
+  if (accept("most")) program_.max_grid = integer();
   expect('{');
+}
+
+/// A dimension's name is looked up after all are declared.
+void Parser::grid_bound() {
+  GridBound bound;
+  grid_.push_back(token());
+  if (token().kind == Token::Kind::kInteger) {
+    bound.number = integer();
+  } else {
+    identifier("a dimension's name or a number");
+    bound.dimension = 0;
+    if (accept("by")) bound.number = integer();
+  }
+  program_.useful_grid.push_back(bound);
 }
 
 void Parser::declaration() {
@@ -225,7 +241,9 @@ void Parser::finish_declarations() {
     program_.body.arguments.push_back(parameter.value);
   }
   for (const auto& [name, value] : program_.dimensions) program_.body.arguments.push_back(value);
-  for (const Token& name : grid_) {
+  for (std::size_t i = 0; i < grid_.size(); ++i) {
+    const Token& name = grid_[i];
+    if (name.kind == Token::Kind::kInteger) continue;
     std::size_t index = 0;
     while (index < program_.dimensions.size() && program_.dimensions[index].first != name.text) {
       ++index;
@@ -233,7 +251,7 @@ void Parser::finish_declarations() {
     if (index == program_.dimensions.size()) {
       fail_at(name, fmt::format("there is no dimension `{}`", name.text));
     }
-    program_.useful_grid_dimensions.push_back(static_cast<int>(index));
+    program_.useful_grid[i].dimension = static_cast<int>(index);
   }
 }
 

@@ -46,14 +46,19 @@ class Printer {
                                    to_string(Attribute(program_.source_file)), program_.world_size,
                                    program_.lsa_size);
     if (program_.num_threads != 0) text += fmt::format(" threads {}", program_.num_threads);
-    if (!program_.useful_grid_dimensions.empty()) {
-      std::vector<std::string_view> names;
-      for (const int index : program_.useful_grid_dimensions) {
-        names.push_back(program_.dimensions.at(static_cast<std::size_t>(index)).first);
-      }
-      text += fmt::format(" grid [{}]", fmt::join(names, ", "));
+    if (!program_.useful_grid.empty()) {
+      std::vector<std::string> bounds;
+      for (const GridBound& bound : program_.useful_grid) bounds.push_back(bound_text(bound));
+      text += fmt::format(" grid [{}]", fmt::join(bounds, ", "));
     }
+    if (program_.max_grid != 0) text += fmt::format(" most {}", program_.max_grid);
     line(0, text + " {");
+  }
+
+  std::string bound_text(const GridBound& bound) const {
+    if (bound.dimension == GridBound::kNone) return std::to_string(bound.number);
+    const auto& name = program_.dimensions.at(static_cast<std::size_t>(bound.dimension)).first;
+    return bound.number == 1 ? name : fmt::format("{} by {}", name, bound.number);
   }
 
   void parameter(std::size_t index) {

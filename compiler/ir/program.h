@@ -117,6 +117,15 @@ Memory memory_of(Parameter::Kind kind);
 /// The type of the parameter's value.
 Type type_of(const Parameter& parameter);
 
+/// What bounds the number of useful program instances: the extent of a run-time dimension, divided
+/// by `number` and rounded up; `number` itself where `dimension` is kNone.
+struct GridBound {
+  static constexpr int kNone = -1;
+  int dimension = kNone;  ///< index into `Program::dimensions`
+  std::int64_t number = 1;
+  bool operator==(const GridBound&) const = default;
+};
+
 /// What is known about a launch's arguments on this rank only: it may change code, never the
 /// protocol between ranks (slots, barriers, resources).
 struct LocalFacts {
@@ -142,9 +151,11 @@ class Program {
   std::vector<std::pair<std::string, Attribute>> constants;  ///< `tw.const` parameters
   LocalFacts facts;
   int num_threads = 0;  ///< per CTA; 0 until the layout pass chose it
-  /// Indices into `dimensions`: more program instances than the largest of these extents are
-  /// useless, on every rank alike. Empty: no bound. Set by the specialise pass.
-  std::vector<int> useful_grid_dimensions;
+  /// More program instances than the largest of these are useless, on every rank alike. Empty: no
+  /// bound. Set by the specialise pass, as the next.
+  std::vector<GridBound> useful_grid;
+  /// More would index arrays of objects outside of their extents; 0: no bound.
+  std::int64_t max_grid = 0;
   Region body;  ///< arguments: parameters, then dimensions
 
   Program() = default;

@@ -116,7 +116,9 @@ void Verifier::verify_signature() {
     check(fact_size == 0 || fact_size == num_parameters, nullptr,
           "facts must be known for all parameters or for none");
   }
-  for (const int index : program_.useful_grid_dimensions) {
+  for (const auto& [index, number] : program_.useful_grid) {
+    check(number > 0, nullptr, fmt::format("a grid of {}", number));
+    if (index == GridBound::kNone) continue;
     check(index >= 0 && static_cast<std::size_t>(index) < program_.dimensions.size(), nullptr,
           fmt::format("there is no dimension {}", index));
   }

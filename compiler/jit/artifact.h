@@ -71,9 +71,9 @@ struct LaunchRules {
   int cluster_size = 1;
   bool cooperative = false;
   int dynamic_shared_bytes = 0;
-  /// Extents that bound how many instances are useful (`persistent` loops over run-time
-  /// dimensions that all ranks share): indices into `Program::dimensions`. Empty: no bound.
-  std::vector<int> useful_grid_dimensions;
+  /// `Program::useful_grid` and `max_grid`: what bounds the grid of `tw.auto`.
+  std::vector<GridBound> useful_grid;
+  std::int64_t max_grid = 0;
   int num_counters = 0;  ///< of loops that hand out work dynamically
 };
 

@@ -120,13 +120,27 @@ WaitSite site_from(const Json& json) {
   return {location_from(json.at("location")), json.at("what").get<std::string>()};
 }
 
+Json to_value(const GridBound& bound) {
+  return {{"dimension", bound.dimension}, {"number", bound.number}};
+}
+
+GridBound bound_from(const Json& json) {
+  return {int_from(json.at("dimension")), json.at("number").get<std::int64_t>()};
+}
+
+template <typename T>
+Json to_list(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const T& item : items) list.push_back(to_value(item));
+  return list;
+}
+
 Json to_value(const LaunchRules& launch) {
-  return {{"num_threads", launch.num_threads},
-          {"cluster_size", launch.cluster_size},
-          {"cooperative", launch.cooperative},
-          {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
-          {"num_counters", launch.num_counters},
-          {"useful_grid_dimensions", launch.useful_grid_dimensions}};
+  return {
+      {"num_threads", launch.num_threads},   {"cluster_size", launch.cluster_size},
+      {"cooperative", launch.cooperative},   {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+      {"num_counters", launch.num_counters}, {"useful_grid", to_list(launch.useful_grid)},
+      {"max_grid", launch.max_grid}};
 }
 
 LaunchRules launch_from(const Json& json) {
@@ -136,7 +150,8 @@ LaunchRules launch_from(const Json& json) {
   launch.cooperative = json.at("cooperative").get<bool>();
   launch.dynamic_shared_bytes = int_from(json.at("dynamic_shared_bytes"));
   launch.num_counters = int_from(json.at("num_counters"));
-  launch.useful_grid_dimensions = list_from<int>(json.at("useful_grid_dimensions"), int_from);
+  launch.useful_grid = list_from<GridBound>(json.at("useful_grid"), bound_from);
+  launch.max_grid = json.at("max_grid").get<std::int64_t>();
   return launch;
 }
 
@@ -166,13 +181,6 @@ Protocol protocol_from(const Json& json) {
   return {.name = json.at("name").get<std::string>(),
           .digest = json.at("digest").get<std::uint64_t>(),
           .slots = list_from<int>(json.at("slots"), int_from)};
-}
-
-template <typename T>
-Json to_list(const std::vector<T>& items) {
-  Json list = Json::array();
-  for (const T& item : items) list.push_back(to_value(item));
-  return list;
 }
 
 Artifact artifact_from(const Json& json) {

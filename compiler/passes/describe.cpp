@@ -139,7 +139,8 @@ Artifact describe(const Program& lowered, const Target& target) {
     artifact.launch.dynamic_shared_bytes = device::copy_shared_bytes(target.compute_capability);
   }
   artifact.launch.cooperative = artifact.resources.waits;
-  artifact.launch.useful_grid_dimensions = lowered.useful_grid_dimensions;
+  artifact.launch.useful_grid = lowered.useful_grid;
+  artifact.launch.max_grid = lowered.max_grid;
   return artifact;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/passes/bounds.h"
+#include "compiler/passes/grid_bounds.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -14,59 +15,6 @@ namespace {
 
 /// Loops over more ranks than these stay loops: unrolled code would outgrow the instruction cache.
 constexpr std::int64_t kMaxUnrolledRanks = 8;
-
-/// Whether instances beyond the largest bound of the persistent loops would find nothing to do, and
-/// every rank comes to the same bound.
-class GridBound {
- public:
-  explicit GridBound(const Program& program) : program_(program) {}
-
-  std::vector<int> dimensions() {
-    bool is_bounded = true;
-    for_each_statement(program_.body, [&](const Statement& statement) {
-      if (statement.is("program_id") || statement.is("num_programs") ||
-          statement.is("next_index")) {
-        is_bounded = false;
-      }
-      if (statement.kind != StatementKind::kFor || statement.iterate() != Iterate::kPersistent) {
-        return;
-      }
-      const int index = shared_dimension(statement.operands[1]);
-      if (index < 0) {
-        is_bounded = false;
-      } else if (std::find(found_.begin(), found_.end(), index) == found_.end()) {
-        found_.push_back(index);
-      }
-    });
-    std::sort(found_.begin(), found_.end());
-    return is_bounded ? found_ : std::vector<int>();
-  }
-
- private:
-  int shared_dimension(const Value* count) const {
-    for (std::size_t i = 0; i < program_.dimensions.size(); ++i) {
-      if (program_.dimensions[i].second != count) continue;
-      return program_.world_size == 1 || is_of_window(program_.dimensions[i].first)
-                 ? static_cast<int>(i)
-                 : -1;
-    }
-    return -1;
-  }
-
-  /// Window shapes are equal on all ranks, tensor shapes may differ.
-  bool is_of_window(const std::string& name) const {
-    for (const Parameter& parameter : program_.parameters) {
-      if (parameter.kind != Parameter::Kind::kWindow) continue;
-      for (const Dimension& dimension : parameter.shape) {
-        if (dimension.size == kDynamic && dimension.name == name) return true;
-      }
-    }
-    return false;
-  }
-
-  const Program& program_;
-  std::vector<int> found_;
-};
 
 class Specialiser {
  public:
@@ -269,7 +217,7 @@ Program specialise(Program program, const Target& target) {
         fmt::format("program `{}` was made for world={},lsa={} and can't be compiled for `{}`",
                     program.name, program.world_size, program.lsa_size, target.to_string()));
   }
-  program.useful_grid_dimensions = GridBound(program).dimensions();
+  bound_grid(program);
   Specialiser(program, target).run();
   return program;
 }

@@ -31,15 +31,21 @@ int find_slot(const Artifact& artifact, ArgumentSlot::Kind kind) {
 }  // namespace
 
 int choose_grid(const Artifact& artifact, std::span<const std::int64_t> extents, int limit) {
-  std::int64_t useful =
-      artifact.launch.useful_grid_dimensions.empty() ? std::numeric_limits<std::int64_t>::max() : 1;
-  for (const int dimension : artifact.launch.useful_grid_dimensions) {
+  const LaunchRules& rules = artifact.launch;
+  std::int64_t useful = rules.useful_grid.empty() ? std::numeric_limits<std::int64_t>::max() : 1;
+  for (const auto& [dimension, number] : rules.useful_grid) {
+    if (dimension == GridBound::kNone) {
+      useful = std::max(useful, number);
+      continue;
+    }
     if (dimension < 0 || static_cast<std::size_t>(dimension) >= extents.size()) {
       throw InternalError(fmt::format("kernel `{}`: its grid depends on dimension {} of {}",
                                       artifact.kernel, dimension, extents.size()));
     }
-    useful = std::max(useful, extents[dimension]);
+    const std::int64_t extent = extents[static_cast<std::size_t>(dimension)];
+    useful = std::max(useful, extent / number + (extent % number != 0 ? 1 : 0));
   }
+  if (rules.max_grid > 0) useful = std::min(useful, rules.max_grid);
   return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(limit, useful)));
 }
 

@@ -55,6 +55,16 @@ def lowered():
 
 
 @pytest.fixture
+def described_artifact():
+    """`described_artifact(kernel, "sm_90a", x="f32[?]", B=64)`: the artifact without its code."""
+
+    def run(kernel, target="sm_90a", **arguments):
+        return _tilewire.describe(program_of(kernel, target, **arguments), tw.Target(target))
+
+    return run
+
+
+@pytest.fixture
 def diagnose():
     """`diagnose(function, x="f32[?]", …)`: the UserError, checked to stand at the line of the
     function that ends in `# error`; returns its message and the text above the carets."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tilewire as tw
+from tilewire import _tilewire
 
 
 @tw.kernel
@@ -135,3 +136,33 @@ def test_on_takes_streams_of_other_libraries():
         tw.store(x[0], 1.0)
 
     assert f.on(stream=Stream()).stream == 128 and f.on(stream=TorchStream()).stream == 256
+
+
+def test_auto_is_capped_by_blocks_of_an_extent_and_by_constants(emitted, described_artifact):
+    @tw.kernel
+    def blocks(x: tw.Tensor["T"], *, B: tw.const, R: tw.const):
+        for i in tw.persistent(tw.cdiv(T, B)):
+            tw.store(x[tw.ds(i * B, B)], 1.0)
+        for i in tw.persistent(R):
+            tw.store(x[i], 1.0)
+
+    assert useful_grid(emitted, blocks, x="f32[?]", B=64, R=7) == ["7", "T by 64"]
+    artifact = described_artifact(blocks, x="f32[?]", B=64, R=7)
+    for extent, grid in ((1, 7), (448, 7), (449, 8), (10**6, 132)):
+        assert _tilewire.choose_grid(artifact, [extent], 132) == grid
+
+
+def test_auto_is_capped_by_the_objects_that_program_ids_index(described_artifact):
+    @tw.kernel
+    def signals(sem: tw.Semaphore, more: tw.Semaphore, x: tw.Tensor["N"], *, inside: tw.const):
+        i = tw.program_id(0)
+        tw.signal(sem[1, i + 1])
+        for _ in range(N):
+            tw.signal(more[i])
+        if inside and N > 7:
+            tw.signal(sem[i, 0])
+
+    given = {"sem": "semaphore[2, 9]", "more": "semaphore[30]", "x": "f32[?]"}
+    for inside in (False, True):
+        artifact = described_artifact(signals, inside=inside, **given)
+        assert _tilewire.choose_grid(artifact, [1000], 132) == 8

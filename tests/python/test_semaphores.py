@@ -303,7 +303,9 @@ def test_a_stream_waits_for_a_semaphore():
 
 
 @tw.kernel
-def send_to(x: tw.Tensor["N"], inbox: tw.Window["N"], full: tw.Semaphore, to: tw.i32, *, N: tw.const):
+def send_to(
+    x: tw.Tensor["N"], inbox: tw.Window["N"], full: tw.Semaphore, to: tw.i32, *, N: tw.const
+):
     tw.store(inbox.at(to)[:], tw.load(x[:]))
     tw.signal(full.at(to)[1, 2], 2)
 

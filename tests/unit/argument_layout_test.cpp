@@ -101,20 +101,20 @@ TEST_CASE("tw.auto takes what fits and what is useful") {
   const std::vector<std::int64_t> extents = {7, 5000, 0};
   SECTION("no bound: all that fit") { CHECK(choose_grid(artifact, extents, 264) == 264); }
   SECTION("fewer rows than program instances") {
-    artifact.launch.useful_grid_dimensions = {0};
+    artifact.launch.useful_grid = {{0, 1}};
     CHECK(choose_grid(artifact, extents, 264) == 7);
   }
   SECTION("several loops: the longest counts") {
-    artifact.launch.useful_grid_dimensions = {0, 1};
+    artifact.launch.useful_grid = {{0, 1}, {1, 1}};
     CHECK(choose_grid(artifact, extents, 264) == 264);
     CHECK(choose_grid(artifact, extents, 100000) == 5000);
   }
   SECTION("an empty array still gets one") {
-    artifact.launch.useful_grid_dimensions = {2};
+    artifact.launch.useful_grid = {{2, 1}};
     CHECK(choose_grid(artifact, extents, 264) == 1);
   }
   SECTION("a dimension that there is not") {
-    artifact.launch.useful_grid_dimensions = {3};
+    artifact.launch.useful_grid = {{3, 1}};
     CHECK_THROWS_AS(choose_grid(artifact, extents, 264), InternalError);
   }
 }

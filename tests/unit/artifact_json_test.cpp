@@ -66,7 +66,7 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.launch.cluster_size == 2);
   CHECK(read.launch.cooperative);
   CHECK(read.launch.dynamic_shared_bytes == 1024);
-  CHECK(read.launch.useful_grid_dimensions == std::vector<int>{1, 0});
+  CHECK(read.launch.useful_grid == std::vector<GridBound>{{1, 1}, {0, 1}});
   CHECK(read.launch.num_counters == 3);
   CHECK(read.resources == artifact.resources);
   CHECK(read.protocol.name == artifact.protocol.name);

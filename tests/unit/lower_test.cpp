@@ -45,7 +45,7 @@ TEST_CASE("the first example on two ranks that reach each other") {
   const Program program = lower(all_reduce_rms_norm(target, 8192), target);
   const std::string text = body_of(program);
   CHECK(program.num_threads == 512);
-  CHECK(program.useful_grid_dimensions == std::vector<int>{0});
+  CHECK(program.useful_grid == std::vector<GridBound>{{0, 1}});
   CHECK(count_of(text, "lsa_barrier()") == 2);
   CHECK(count_of(text, "{peer = true}") == 2);
   CHECK(count_of(text, "masked = [0]") == 4);
@@ -79,8 +79,8 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
                     CHECK(print(parse_program(print(program))) == print(program));
                   }));
   CHECK(passes ==
-        "specialise choose_inline canonicalise legalise_communication lower_views canonicalise "
-        "elide_releases infer_layouts hoist_invariants ");
+        "specialise choose_inline canonicalise legalise_communication lower_stacks lower_views "
+        "canonicalise elide_releases drain_copies infer_layouts hoist_invariants ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("what the artifact says of a kernel that communicates") {
   CHECK(artifact.resources.two_sided);
   CHECK(artifact.launch.cooperative);
   CHECK(artifact.launch.num_threads == 512);
-  CHECK(artifact.launch.useful_grid_dimensions == std::vector<int>{0});
+  CHECK(artifact.launch.useful_grid == std::vector<GridBound>{{0, 1}});
 }
 
 }  // namespace tilewire

@@ -38,7 +38,12 @@ std::string over_ranks(const std::string& iterate) {
 
 /// The bound that a program's persistent loops put on useful grids.
 std::vector<int> grid(const std::string& statements, const std::string& target) {
-  return specialised(kBounds + statements, target).useful_grid_dimensions;
+  std::vector<int> dimensions;
+  for (const GridBound& bound : specialised(kBounds + statements, target).useful_grid) {
+    CHECK(bound.number == 1);
+    dimensions.push_back(bound.dimension);
+  }
+  return dimensions;
 }
 
 std::string persistent(const std::string& count) {

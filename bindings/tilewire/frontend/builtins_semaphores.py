@@ -32,9 +32,9 @@ def signal(call: Call, semaphore: Any, n: Any = 1) -> None:
 
 @builtin
 def wait(call: Call, view: Any, n: Any = 1, *, timeout: Any = ...) -> None:
-    """Waits until a semaphore of this rank's has `n` signals left, and takes them; of a slice, until
-    each has. One program instance waits for a semaphore. `timeout=None`: for however long it takes;
-    else a wait that lasts too long is reported, and ends the launch (TILEWIRE_TIMEOUT)."""
+    """Waits until a semaphore of this rank's has `n` signals left, and takes them; of a slice,
+    until each has. One program instance waits for a semaphore. `timeout=None`: for however long it
+    takes; else a wait that lasts too long is reported, and ends the launch (TILEWIRE_TIMEOUT)."""
     if timeout is not ... and timeout is not None:
         call.fail(
             f"timeout=None waits for however long it takes, leaving it out waits until "
