@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/bindings.h"
+#include "compiler/jit/cuda_compiler.h"
 
 namespace py = pybind11;
 
@@ -74,6 +75,17 @@ void bind_compile(py::module_& module) {
       },
       py::arg("program"), py::arg("target"), py::arg("stage"),
       "One stage of the way; uses the program up.");
+  module.def(
+      "ptx_of",
+      [](const std::string& source, const std::string& name, const std::string& architecture) {
+        const bool has_gin = source.find("gin=1") != std::string::npos;
+        const py::gil_scoped_release release;
+        return CudaJob::of(source, name, architecture, has_gin ? NcclForm::kFull : NcclForm::kSlim)
+            .compile()
+            .ptx;
+      },
+      py::arg("source"), py::arg("name"), py::arg("architecture"),
+      "The PTX of a generated text, for tests.");
 }
 
 }  // namespace tilewire::bindings

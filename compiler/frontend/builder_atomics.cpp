@@ -41,8 +41,8 @@ Value* Builder::atomic_of(std::string_view kind, Value* view, const std::vector<
                     "scope=\"system\"",
                     call, options.scope));
   }
-  const bool is_window = view->type.memory == Memory::kWindow;
-  const std::string scope(!options.scope.empty() ? options.scope : is_window ? "system" : "gpu");
+  const bool is_reached = view->type.memory == Memory::kWindow && lsa_size() > 1;
+  const std::string scope(!options.scope.empty() ? options.scope : is_reached ? "system" : "gpu");
   const bool is_scalar = view->type.shape.empty();
   const Type tile =
       is_scalar ? Type::scalar(view->type.dtype) : Type::tile(view->type.dtype, view->type.shape);

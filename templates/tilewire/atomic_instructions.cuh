@@ -57,48 +57,48 @@ struct AtomicExchange {
 struct AtomicCas {};
 
 // An instruction on registers of one type. Its scope is part of its name.
-#define TILEWIRE_FETCH(Operation, Register, text, letter)                  \
-  template <Scope kScope>                                                  \
-  TILEWIRE_DEVICE Register fetch(Operation, void* place, Register value) { \
-    Register before;                                                       \
-    if constexpr (kScope == Scope::kCta) {                                 \
-      asm volatile("atom.relaxed.cta.global." text " %0, [%1], %2;"        \
-                   : "=" letter(before)                                    \
-                   : "l"(place), letter(value)                             \
-                   : "memory");                                            \
-    } else if constexpr (kScope == Scope::kGpu) {                          \
-      asm volatile("atom.relaxed.gpu.global." text " %0, [%1], %2;"        \
-                   : "=" letter(before)                                    \
-                   : "l"(place), letter(value)                             \
-                   : "memory");                                            \
-    } else {                                                               \
-      asm volatile("atom.relaxed.sys.global." text " %0, [%1], %2;"        \
-                   : "=" letter(before)                                    \
-                   : "l"(place), letter(value)                             \
-                   : "memory");                                            \
-    }                                                                      \
-    return before;                                                         \
+#define TILEWIRE_FETCH(Operation, Register, text, letter)                     \
+  template <Scope kScope>                                                     \
+  TILEWIRE_DEVICE Register fetch(Operation, void* place, Register value) {    \
+    Register before;                                                          \
+    if constexpr (kScope == Scope::kCta) {                                    \
+      asm volatile("atom.relaxed.cta.global." text " %0, [%1], %2; // atomic" \
+                   : "=" letter(before)                                       \
+                   : "l"(place), letter(value)                                \
+                   : "memory");                                               \
+    } else if constexpr (kScope == Scope::kGpu) {                             \
+      asm volatile("atom.relaxed.gpu.global." text " %0, [%1], %2; // atomic" \
+                   : "=" letter(before)                                       \
+                   : "l"(place), letter(value)                                \
+                   : "memory");                                               \
+    } else {                                                                  \
+      asm volatile("atom.relaxed.sys.global." text " %0, [%1], %2; // atomic" \
+                   : "=" letter(before)                                       \
+                   : "l"(place), letter(value)                                \
+                   : "memory");                                               \
+    }                                                                         \
+    return before;                                                            \
   }
 /// The same where nobody looks at what was there before.
-#define TILEWIRE_UPDATE(Operation, Register, text, letter)              \
-  template <Scope kScope>                                               \
-  TILEWIRE_DEVICE void update(Operation, void* place, Register value) { \
-    if constexpr (kScope == Scope::kCta) {                              \
-      asm volatile("red.relaxed.cta.global." text " [%0], %1;"          \
-                   :                                                    \
-                   : "l"(place), letter(value)                          \
-                   : "memory");                                         \
-    } else if constexpr (kScope == Scope::kGpu) {                       \
-      asm volatile("red.relaxed.gpu.global." text " [%0], %1;"          \
-                   :                                                    \
-                   : "l"(place), letter(value)                          \
-                   : "memory");                                         \
-    } else {                                                            \
-      asm volatile("red.relaxed.sys.global." text " [%0], %1;"          \
-                   :                                                    \
-                   : "l"(place), letter(value)                          \
-                   : "memory");                                         \
-    }                                                                   \
+#define TILEWIRE_UPDATE(Operation, Register, text, letter)               \
+  template <Scope kScope>                                                \
+  TILEWIRE_DEVICE void update(Operation, void* place, Register value) {  \
+    if constexpr (kScope == Scope::kCta) {                               \
+      asm volatile("red.relaxed.cta.global." text " [%0], %1; // atomic" \
+                   :                                                     \
+                   : "l"(place), letter(value)                           \
+                   : "memory");                                          \
+    } else if constexpr (kScope == Scope::kGpu) {                        \
+      asm volatile("red.relaxed.gpu.global." text " [%0], %1; // atomic" \
+                   :                                                     \
+                   : "l"(place), letter(value)                           \
+                   : "memory");                                          \
+    } else {                                                             \
+      asm volatile("red.relaxed.sys.global." text " [%0], %1; // atomic" \
+                   :                                                     \
+                   : "l"(place), letter(value)                           \
+                   : "memory");                                          \
+    }                                                                    \
   }
 #define TILEWIRE_ATOMIC(Operation, Register, text, letter) \
   TILEWIRE_FETCH(Operation, Register, text, letter)        \
@@ -155,27 +155,27 @@ TILEWIRE_DEVICE void update(AtomicAdd, void* place, bf16 value) {
 }
 #endif
 
-#define TILEWIRE_SWAP(Bits, text, letter)                                   \
-  template <Scope kScope>                                                   \
-  TILEWIRE_DEVICE Bits swap(void* place, Bits value, Bits compare) {        \
-    Bits before;                                                            \
-    if constexpr (kScope == Scope::kCta) {                                  \
-      asm volatile("atom.relaxed.cta.global.cas." text " %0, [%1], %2, %3;" \
-                   : "=" letter(before)                                     \
-                   : "l"(place), letter(compare), letter(value)             \
-                   : "memory");                                             \
-    } else if constexpr (kScope == Scope::kGpu) {                           \
-      asm volatile("atom.relaxed.gpu.global.cas." text " %0, [%1], %2, %3;" \
-                   : "=" letter(before)                                     \
-                   : "l"(place), letter(compare), letter(value)             \
-                   : "memory");                                             \
-    } else {                                                                \
-      asm volatile("atom.relaxed.sys.global.cas." text " %0, [%1], %2, %3;" \
-                   : "=" letter(before)                                     \
-                   : "l"(place), letter(compare), letter(value)             \
-                   : "memory");                                             \
-    }                                                                       \
-    return before;                                                          \
+#define TILEWIRE_SWAP(Bits, text, letter)                                             \
+  template <Scope kScope>                                                             \
+  TILEWIRE_DEVICE Bits swap(void* place, Bits value, Bits compare) {                  \
+    Bits before;                                                                      \
+    if constexpr (kScope == Scope::kCta) {                                            \
+      asm volatile("atom.relaxed.cta.global.cas." text " %0, [%1], %2, %3; // atomic" \
+                   : "=" letter(before)                                               \
+                   : "l"(place), letter(compare), letter(value)                       \
+                   : "memory");                                                       \
+    } else if constexpr (kScope == Scope::kGpu) {                                     \
+      asm volatile("atom.relaxed.gpu.global.cas." text " %0, [%1], %2, %3; // atomic" \
+                   : "=" letter(before)                                               \
+                   : "l"(place), letter(compare), letter(value)                       \
+                   : "memory");                                                       \
+    } else {                                                                          \
+      asm volatile("atom.relaxed.sys.global.cas." text " %0, [%1], %2, %3; // atomic" \
+                   : "=" letter(before)                                               \
+                   : "l"(place), letter(compare), letter(value)                       \
+                   : "memory");                                                       \
+    }                                                                                 \
+    return before;                                                                    \
   }
 TILEWIRE_SWAP(uint16_t, "b16", "h")
 TILEWIRE_SWAP(uint32_t, "b32", "r")

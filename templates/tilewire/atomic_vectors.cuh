@@ -9,17 +9,19 @@ namespace tilewire::device {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 // `red` on vectors. Its scope is part of its name.
-#define TILEWIRE_RED(text, operands, ...)                                                        \
-  if constexpr (kScope == Scope::kCta) {                                                         \
-    asm volatile("red.relaxed.cta.global." text " [%0], " operands ";" ::"l"(place), __VA_ARGS__ \
-                 : "memory");                                                                    \
-  } else if constexpr (kScope == Scope::kGpu) {                                                  \
-    asm volatile("red.relaxed.gpu.global." text " [%0], " operands ";" ::"l"(place), __VA_ARGS__ \
-                 : "memory");                                                                    \
-  } else {                                                                                       \
-    asm volatile("red.relaxed.sys.global." text " [%0], " operands "; // add" ::"l"(place),      \
-                 __VA_ARGS__                                                                     \
-                 : "memory");                                                                    \
+#define TILEWIRE_RED(text, operands, ...)                                                      \
+  if constexpr (kScope == Scope::kCta) {                                                       \
+    asm volatile("red.relaxed.cta.global." text " [%0], " operands "; // atomic" ::"l"(place), \
+                 __VA_ARGS__                                                                   \
+                 : "memory");                                                                  \
+  } else if constexpr (kScope == Scope::kGpu) {                                                \
+    asm volatile("red.relaxed.gpu.global." text " [%0], " operands "; // atomic" ::"l"(place), \
+                 __VA_ARGS__                                                                   \
+                 : "memory");                                                                  \
+  } else {                                                                                     \
+    asm volatile("red.relaxed.sys.global." text " [%0], " operands "; // atomic" ::"l"(place), \
+                 __VA_ARGS__                                                                   \
+                 : "memory");                                                                  \
   }
 
 template <Scope kScope>

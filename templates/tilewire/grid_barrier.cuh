@@ -29,13 +29,18 @@ TILEWIRE_DEVICE uint32_t* grid_word(const void* lane_memory, const Lane& lane, u
 
 /// Polls until the word has reached `target`, with deadline and report. `kIsSystem`: peers write
 /// it.
-template <bool kIsSystem>
-static __device__ __noinline__ void wait_for_arrivals(uint32_t* word, uint32_t target, bool acquire,
+template <bool kIsSystem, bool kAcquires>
+static __device__ __noinline__ void wait_for_arrivals(uint32_t* word, uint32_t target,
                                                       const Lane& lane, uint32_t rank,
                                                       uint32_t slot, uint32_t site, uint32_t peer) {
   Deadline deadline(lane);
   while (true) {
-    const uint32_t seen = kIsSystem ? load_phase(word, acquire) : load_phase_gpu(word, acquire);
+    uint32_t seen;
+    if constexpr (kIsSystem) {
+      seen = poll_phase<kAcquires>(word);
+    } else {
+      seen = poll_phase_gpu<kAcquires>(word);
+    }
     if (static_cast<int32_t>(seen - target) >= 0) return;
     if (!deadline.is_due()) continue;
     const Wait wait = {rank, slot, site, peer, target / kGridPhase};
@@ -52,7 +57,7 @@ class LocalGridBarrier {
       : comm_(comm), lane_(lane), slot_(slot) {
     if (threadIdx.x != 0) return;
     word_ = grid_word(lane.local, lane, comm.lsaSize);
-    phase_ = load_phase_gpu(word_, false);  // on its way until `sync` needs it
+    phase_ = load_phase_gpu(word_);  // on its way until `sync` needs it
   }
   LocalGridBarrier(const LocalGridBarrier&) = delete;
   LocalGridBarrier& operator=(const LocalGridBarrier&) = delete;
@@ -62,11 +67,11 @@ class LocalGridBarrier {
     constexpr bool kReleases = kOrder == Order::kRelease || kOrder == Order::kAcqRel;
     constexpr bool kAcquires = kOrder == Order::kAcquire || kOrder == Order::kAcqRel;
     if (threadIdx.x != 0) return;
-    if constexpr (kReleases) fence_gpu();
+    if constexpr (kReleases) fence<Scope::kGpu>();
     // Until this instance has arrived, no phase ends: the word's own is the one under way.
     phase_ = next_grid_phase(phase_);
     arrive_gpu<kReleases>(word_, arrival_of(slot_));
-    wait_for_arrivals<false>(word_, phase_, kAcquires, lane_, comm_.rank, slot_, site, comm_.rank);
+    wait_for_arrivals<false, kAcquires>(word_, phase_, lane_, comm_.rank, slot_, site, comm_.rank);
   }
 
  private:
@@ -88,7 +93,7 @@ class LsaGridBarrier {
       : comm_(comm), lane_(lane), slot_(slot) {
     if (threadIdx.x >= kLanes) return;
     // The far loads that `sync` needs, in flight together.
-    phase_ = load_phase(own_word(comm_.lsaRank), false);
+    phase_ = load_phase(own_word(comm_.lsaRank));
     to_ = word_at(threadIdx.x);
   }
   LsaGridBarrier(const LsaGridBarrier&) = delete;
@@ -101,8 +106,8 @@ class LsaGridBarrier {
     if (threadIdx.x >= 32) return;
     const int first = threadIdx.x;
     const uint32_t arrival = arrival_of(slot_);
+    if constexpr (kReleases) fence_system();
     if (first < kLanes) {
-      if constexpr (kReleases) fence_system();
       if (first != comm_.lsaRank) arrive_system<kReleases>(to_, arrival);
       for (int rank = first + kLanes; rank < kRanks; rank += kLanes) {
         if (rank != comm_.lsaRank) arrive_system<kReleases>(word_at(rank), arrival);
@@ -115,8 +120,8 @@ class LsaGridBarrier {
     if (first == comm_.lsaRank % kLanes) arrive_system<kReleases>(own_word(comm_.lsaRank), arrival);
     for (int source = first; source < kRanks; source += kLanes) {
       const uint32_t peer = comm_.rank - comm_.lsaRank + source;
-      wait_for_arrivals<true>(own_word(source), phase_, kAcquires, lane_, comm_.rank, slot_, site,
-                              peer);
+      wait_for_arrivals<true, kAcquires>(own_word(source), phase_, lane_, comm_.rank, slot_, site,
+                                         peer);
     }
   }
 

@@ -35,7 +35,10 @@ class Deadline {
     if (start_ == 0) start_ = now;
     HangPage* page = lane_.hang;
     uint32_t stop;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(stop) : "l"(&page->stop) : "memory");
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1]; // stop word"
+                 : "=r"(stop)
+                 : "l"(&page->stop)
+                 : "memory");
     if (stop >= 2) return false;
     if (!has_compared_ && now - start_ >= kCompareAfterNs) {
       has_compared_ = true;

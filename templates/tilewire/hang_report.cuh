@@ -16,7 +16,7 @@ TILEWIRE_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "mem
 
 TILEWIRE_DEVICE uint32_t exchange_system(uint32_t* word, uint32_t value) {
   uint32_t before;
-  asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], %2;"
+  asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], %2; // report"
                : "=r"(before)
                : "l"(word), "r"(value)
                : "memory");
@@ -25,7 +25,7 @@ TILEWIRE_DEVICE uint32_t exchange_system(uint32_t* word, uint32_t value) {
 
 TILEWIRE_DEVICE uint32_t add_system(uint32_t* word, uint32_t value) {
   uint32_t before;
-  asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
+  asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2; // report"
                : "=r"(before)
                : "l"(word), "r"(value)
                : "memory");

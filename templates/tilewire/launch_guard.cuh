@@ -18,10 +18,10 @@ class LaunchGuard {
         is_first_((blockIdx.x | blockIdx.y | blockIdx.z) == 0 && threadIdx.x == kThreads - 1) {
     if (!is_first_) return;
     LaunchWords* words = launch_words(lane_);
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(&words->busy),
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1; // launch log" ::"l"(&words->busy),
                  "r"(lane_.launch_hash)
                  : "memory");
-    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1; // launch log"
                  : "=r"(number_)
                  : "l"(&words->num_launches)
                  : "memory");
@@ -46,9 +46,10 @@ class LaunchGuard {
  private:
   static __device__ __noinline__ void leave(const Lane& lane, uint32_t rank) {
     launches_fit(lane, rank, false);
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(&launch_words(lane)->busy),
-                 "r"(-lane.launch_hash)
-                 : "memory");
+    asm volatile(
+        "red.relaxed.gpu.global.add.u32 [%0], %1; // launch log" ::"l"(&launch_words(lane)->busy),
+        "r"(-lane.launch_hash)
+        : "memory");
   }
 
   const Lane& lane_;

@@ -27,14 +27,15 @@ TILEWIRE_DEVICE void announce_launch(const Lane& lane, uint32_t number) {
   TILEWIRE_ROLLED
   for (uint32_t rank = 0; rank < lane.lsa_size; ++rank) {
     uint64_t* to = launch_log(lane, rank, lane.lsa_rank) + number % kLoggedLaunches;
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(entry) : "memory");
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1; // launch log" ::"l"(to), "l"(entry)
+                 : "memory");
   }
 }
 
 TILEWIRE_DEVICE void load_launches(const uint64_t* from, uint64_t (&to)[kLoggedLaunches]) {
   TILEWIRE_UNROLL
   for (uint32_t i = 0; i < kLoggedLaunches; i += 2) {
-    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2]; // launch log"
                  : "=l"(to[i]), "=l"(to[i + 1])
                  : "l"(from + i)
                  : "memory");
@@ -49,14 +50,14 @@ TILEWIRE_DEVICE void load_launches(const uint64_t* from, uint64_t (&to)[kLoggedL
 static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank, bool announces) {
   if (announces) {
     uint32_t number;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // launch log"
                  : "=r"(number)
                  : "l"(&launch_words(lane)->num_launches)
                  : "memory");
     announce_launch(lane, number);
   }
   uint32_t busy;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // launch log"
                : "=r"(busy)
                : "l"(&launch_words(lane)->busy)
                : "memory");
@@ -84,7 +85,7 @@ static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank
       "{\n"
       ".reg .b32 before;\n"
       ".reg .pred is_first;\n"
-      "atom.relaxed.sys.global.cas.b32 before, [%0], 0, 3;\n"
+      "atom.relaxed.sys.global.cas.b32 before, [%0], 0, 3; // report\n"
       "setp.eq.u32 is_first, before, 0;\n"
       "@is_first st.volatile.global.v4.u32 [%1], {1, %2, %3, %4};\n"
       "}" ::"l"(&lane.hang->stop),

@@ -18,12 +18,13 @@ namespace tilewire::device {
 
 /// Polls until the word has reached the phase, with deadline and report. One function for all
 /// barriers of a kernel: they would otherwise be most of its code.
-static __device__ __noinline__ void wait_for_phase(uint32_t* word, uint32_t phase, bool acquire,
-                                                   const Lane& lane, uint32_t rank, uint32_t slot,
-                                                   uint32_t site, uint32_t peer) {
+template <bool kAcquires>
+static __device__ __noinline__ void wait_for_phase(uint32_t* word, uint32_t phase, const Lane& lane,
+                                                   uint32_t rank, uint32_t slot, uint32_t site,
+                                                   uint32_t peer) {
   Deadline deadline(lane);
   while (true) {
-    const uint32_t seen = load_phase(word, acquire);
+    const uint32_t seen = poll_phase<kAcquires>(word);
     if (static_cast<int32_t>(seen - phase) >= 0) return;
     if (!deadline.is_due()) continue;
     if (!deadline.keep_waiting({rank, slot, site, peer, phase}, seen)) return;
@@ -66,7 +67,7 @@ class LsaBarrier {
     }
     if (threadIdx.x == 0)
       *phase_word() = phase_;  // for the next launch, while peers are on the way
-    for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait(peer(i), site, kAcquires);
+    for (int i = threadIdx.x; i < kRanks - 1; i += kThreads) wait<kAcquires>(peer(i), site);
   }
 
  private:
@@ -84,12 +85,13 @@ class LsaBarrier {
     return static_cast<uint32_t*>(words) + slot_ * kRanks;
   }
 
-  TILEWIRE_DEVICE void wait(int source, uint32_t site, bool acquire) {
+  template <bool kAcquires>
+  TILEWIRE_DEVICE void wait(int source, uint32_t site) {
     char* own = static_cast<char*>(lane_.local) + lane_.barrier_offset;
     uint32_t* word = reinterpret_cast<uint32_t*>(own) + slot_ * kRanks + source;
     // World ranks of an LSA team are consecutive.
     const uint32_t peer = comm_.rank - comm_.lsaRank + source;
-    wait_for_phase(word, phase_, acquire, lane_, comm_.rank, slot_, site, peer);
+    wait_for_phase<kAcquires>(word, phase_, lane_, comm_.rank, slot_, site, peer);
   }
 
   const ncclDevComm& comm_;

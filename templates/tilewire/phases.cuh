@@ -1,4 +1,4 @@
-// Words that count phases of barriers, and the instructions that write and read them.
+// Words that count phases of barriers or signals, and the instructions that write and read them.
 //
 // Each instruction says in a PTX comment what it is for; tests/python/test_ptx_rules.py reads them.
 // `arrive released`: a fence of the same scope or a wider one stands before it on every way.
@@ -9,23 +9,54 @@
 
 namespace tilewire::device {
 
-TILEWIRE_DEVICE void fence_gpu() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-
-TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word, bool acquire) {
+/// The phase that a word counted before this launch, or counts before this instance has arrived.
+TILEWIRE_DEVICE uint32_t load_phase(uint32_t* word) {
   uint32_t phase;
-  if (acquire) {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1]; // own phase"
+               : "=r"(phase)
+               : "l"(word)
+               : "memory");
+  return phase;
+}
+TILEWIRE_DEVICE uint32_t load_phase_gpu(uint32_t* word) {
+  uint32_t phase;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // own phase"
+               : "=r"(phase)
+               : "l"(word)
+               : "memory");
+  return phase;
+}
+
+/// Looks whether others have arrived.
+template <bool kAcquires>
+TILEWIRE_DEVICE uint32_t poll_phase(uint32_t* word) {
+  uint32_t phase;
+  if constexpr (kAcquires) {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1]; // poll"
+                 : "=r"(phase)
+                 : "l"(word)
+                 : "memory");
   } else {
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1]; // poll"
+                 : "=r"(phase)
+                 : "l"(word)
+                 : "memory");
   }
   return phase;
 }
-TILEWIRE_DEVICE uint32_t load_phase_gpu(uint32_t* word, bool acquire) {
+template <bool kAcquires>
+TILEWIRE_DEVICE uint32_t poll_phase_gpu(uint32_t* word) {
   uint32_t phase;
-  if (acquire) {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+  if constexpr (kAcquires) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1]; // poll"
+                 : "=r"(phase)
+                 : "l"(word)
+                 : "memory");
   } else {
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(phase) : "l"(word) : "memory");
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // poll"
+                 : "=r"(phase)
+                 : "l"(word)
+                 : "memory");
   }
   return phase;
 }

@@ -8,6 +8,7 @@
 #include "tilewire/object_layout.cuh"
 #include "tilewire/object_slice.cuh"
 #include "tilewire/order.cuh"
+#include "tilewire/phases.cuh"
 
 namespace tilewire::device {
 
@@ -19,16 +20,26 @@ TILEWIRE_DEVICE void signal_semaphore(uint64_t* cell, uint32_t n) {
   if (threadIdx.x != 0) return;
   if constexpr (kOrder == Order::kRelease) fence<kScope>();
   uint32_t* signals = &reinterpret_cast<SemaphoreCell*>(cell)->signals;
-  asm volatile("red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(signals), "r"(n) : "memory");
+  if constexpr (kScope == Scope::kSystem) {
+    arrive_system<kOrder == Order::kRelease>(signals, n);
+  } else {
+    arrive_gpu<kOrder == Order::kRelease>(signals, n);
+  }
 }
 
 template <Scope kScope>
 TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
   uint32_t value;
   if constexpr (kScope == Scope::kSystem) {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1]; // poll"
+                 : "=r"(value)
+                 : "l"(word)
+                 : "memory");
   } else {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1]; // poll"
+                 : "=r"(value)
+                 : "l"(word)
+                 : "memory");
   }
   return value;
 }

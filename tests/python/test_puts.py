@@ -164,6 +164,32 @@ def test_records_are_put_whole():
             np.testing.assert_array_equal(y.at(r)["q"], x.at(1 - r)["q"])
 
 
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_put_that_signals_is_seen_by_who_waits(world):
+    @tw.kernel
+    def pass_on(x: tw.Tensor["N"], w: tw.Window["N"], last: tw.Window[1], y: tw.Tensor["N"],
+                sem: tw.Semaphore[2]):  # fmt: skip
+        next_rank = (tw.rank() + 1) % tw.world_size()
+        tw.put(w.at(next_rank)[:], x, signal=sem.at(next_rank)[0])
+        tw.put_value(last.at(next_rank)[0], tw.load(x[N - 1]), signal=sem.at(next_rank)[1], n=2)
+        tw.wait(sem[0])
+        tw.wait(sem[1], 2)
+        tw.put(y[0 : N - 1], w[0 : N - 1])
+        tw.store(y[N - 1], tw.load(last[0]) + 1000)
+
+    for seed in range(10):
+        with tw.init(virtual=world, seed=seed) as comm:
+            w, last = comm.window((9,), tw.i32), comm.window((1,), tw.i32)
+            sem = comm.semaphore(2)
+            x = [np.arange(9, dtype=np.int32) + 10 * r for r in range(comm.size)]
+            y = [np.zeros(9, np.int32) for _ in x]
+            pass_on[1](x, w, last, y, sem)
+            for r in range(comm.size):
+                expected = x[(r - 1) % comm.size].copy()
+                expected[-1] += 1000
+                np.testing.assert_array_equal(y[r], expected)
+
+
 def lowered(kernel, target="sm_90a:world=2", **shapes):
     arrays = {
         p.name: ArrayArgument(p.annotation.kind, tw.f32, shapes[p.name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewire._tilewire import Value
+from tilewire.frontend.builtins_semaphores import count, require_object
 from tilewire.frontend.records import RecordValue, RecordView
 from tilewire.frontend.registry import Call, builtin
 from tilewire.frontend.values import describe, is_operand
@@ -28,25 +29,33 @@ def _name(call: Call, value: Any, what: str) -> str:
     return value
 
 
+def _signal(call: Call, signal: Any, n: Any) -> None:
+    if signal is not None:
+        call.build("signal", require_object(call, signal, "semaphore"), count(call, n))
+
+
 @builtin
-def put(call: Call, view: Any, source: Any) -> None:
+def put(call: Call, view: Any, source: Any, *, signal: Any = None, n: Any = 1) -> None:
     """Moves a tile, or what a view holds, to a view of the same shape at any rank. Of two views,
     elements that one of them doesn't have are left out. It may still be under way when the next
-    statement runs: whatever signals that rank afterwards covers it, a barrier too."""
+    statement runs: whatever signals that rank afterwards covers it, as does a barrier. `signal`: a
+    semaphore, `sem.at(r)[i]`, that gets `n` signals then."""
     if not isinstance(view, RecordView):
         call.build("put", _view(call, view), _source(call, source))
-        return
-    if not isinstance(source, RecordView | RecordValue) or source.record != view.record:
-        call.fail(f"takes a value or a view of {view.record}, found {describe(source)}")
-    parts = source.views if isinstance(source, RecordView) else source.values
-    for name, each in view.views.items():
-        call.build("put", each, _source(call, parts[name]))
+    else:
+        if not isinstance(source, RecordView | RecordValue) or source.record != view.record:
+            call.fail(f"takes a value or a view of {view.record}, found {describe(source)}")
+        parts = source.views if isinstance(source, RecordView) else source.values
+        for name, each in view.views.items():
+            call.build("put", each, _source(call, parts[name]))
+    _signal(call, signal, n)
 
 
 @builtin
-def put_value(call: Call, view: Any, value: Any) -> None:
-    """Writes one element of a view, `x.at(r)[i]`, at any rank."""
+def put_value(call: Call, view: Any, value: Any, *, signal: Any = None, n: Any = 1) -> None:
+    """Writes one element of a view, `x.at(r)[i]`, at any rank; `signal` as for `put`."""
     call.build("put_value", _view(call, view), call.operand(value, "the value"))
+    _signal(call, signal, n)
 
 
 @builtin

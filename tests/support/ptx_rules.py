@@ -1,0 +1,302 @@
+"""The rules of memory order on the hardware, over the PTX of a generated kernel.
+
+Strong accesses (`relaxed`, `acquire`, …) say in a comment what they are for:
+
+    arrive            tells others that this instance is here, orders nothing
+    arrive released   the same; a fence of its scope or a wider one covers what was written before
+    poll              looks for what others arrive at
+    own phase         reads this instance's state
+    atomic            the user's: its order is fences around it
+    packet            data that is its own flag
+    stop word, report, launch log     book-keeping that orders nothing
+
+Accesses that are `release` or `acquire` by themselves need to say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ptx import Function, Instruction, functions_of
+
+SILENT = {"arrive", "poll", "own phase", "atomic", "packet", "stop word", "report", "launch log"}
+BOOK_KEEPING = {"stop word", "report"}
+WAIT_CALL = re.compile(r"\bwait_for|\bwait")
+
+
+@dataclass
+class Kernel:
+    """A generated text, and the PTX that became of it."""
+
+    source: str
+    ptx: str
+    functions: list[Function] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.functions = functions_of(self.ptx)
+
+    @property
+    def world(self) -> int:
+        return int(re.search(r"target .*?world=(\d+)", self.source).group(1))
+
+    def statements(self, pattern: str) -> list[str]:
+        """Statements of the kernel's text in which the pattern occurs."""
+        body = self.source[self.source.index('extern "C"') :]
+        return [each for each in body.split(";") if re.search(pattern, each)]
+
+
+def role(each: Instruction) -> str:
+    return each.comment
+
+
+def is_strong(each: Instruction) -> bool:
+    return each.name.split(".")[0] in ("ld", "st", "red", "atom") and bool(
+        {"relaxed", "acquire", "release", "acq_rel", "volatile"} & set(each.name.split("."))
+    )
+
+
+def is_fence(each: Instruction) -> bool:
+    return each.name.startswith(("fence.acq_rel", "fence.sc", "membar"))
+
+
+def releases(each: Instruction) -> bool:
+    by_itself = each.is_a("release") or each.is_a("acq_rel")
+    return is_strong(each) and (by_itself or role(each) == "arrive released")
+
+
+def is_wait(each: Instruction) -> bool:
+    """What acquires: a poll, or the call of a function that polls."""
+    if each.name.startswith("call"):
+        return bool(WAIT_CALL.search(each.text))
+    return each.name.startswith(("ld.acquire", "atom.acquire", "atom.acq_rel"))
+
+
+def is_bulk_load(each: Instruction) -> bool:
+    return each.name.startswith("cp.async.bulk") and each.is_a("mbarrier::complete_tx::bytes") | (
+        "complete_tx" in each.name
+    )
+
+
+def is_bulk_store(each: Instruction) -> bool:
+    return each.name.startswith("cp.async.bulk") and "bulk_group" in each.name and (
+        ".global.shared" in each.name or "cp.reduce" in each.name
+    )
+
+
+def is_bulk_wait(each: Instruction) -> bool:
+    return each.name == "cp.async.bulk.wait_group" and each.text.split()[-1] == "0"
+
+
+def is_data_store(each: Instruction) -> bool:
+    return each.name.startswith("st.global") or each.name.startswith("st.volatile.global")
+
+
+def violations(source: str, ptx: str) -> list[str]:
+    """What breaks a rule, in words; empty: nothing."""
+    kernel = Kernel(source, ptx)
+    found: list[str] = []
+    for rule in RULES:
+        found += [f"{rule.__name__}: {each}" for each in rule(kernel)]
+    return found
+
+
+def only_constants_go_through_the_read_only_path(kernel: Kernel):
+    """`ld.global.nc` reads only what a tw.constant parameter leads to, and NCCL's own structs."""
+    signature = kernel.source[kernel.source.index("_kernel(") :].partition(") {")[0]
+    parameters = [each.split() for each in signature.partition("(")[2].split(",")]
+    constants = set()
+    for statement in kernel.statements(r"Cache::kConstant"):
+        constants |= set(re.findall(r"\w+", statement.split("kConstant", 1)[1]))
+    for name in list(constants):  # an address under a name of its own
+        for value in re.findall(rf"\b{name} =\s*([^;]*);", kernel.source):
+            constants |= set(re.findall(r"\w+", value))
+
+    def is_constant(number: int, offset: int, depth: int) -> bool:
+        if number == TABLE:
+            return True
+        *kind, name = parameters[number]
+        if "ncclDevComm" in kind:
+            return depth == 0
+        if "tw::WindowHandle" in kind or "tw::Lane" in kind:
+            return offset == 0 and depth == 0  # where NCCL says how its window lies
+        return name in constants
+
+    tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
+    for function in kernel.functions:
+        origins = origins_of(function, tables)
+        for each in function.instructions:
+            if not each.name.startswith("ld.global.nc"):
+                continue
+            address = re.search(r"\[(%\w+)", each.text)
+            come = origins.get(address.group(1), set()) if address else set()
+            if not any(is_constant(*origin) for origin in come):
+                names = sorted({parameters[number][-1] for number, _, _ in come if number >= 0})
+                yield f"{each.text}, which leads to {names or 'nobody knows what'}"
+
+
+Origin = tuple[int, int, int]
+"""A parameter's number, the bytes from its start, and how many loads lie between."""
+TABLE = -1  # a table of the module's own, as the sine has one
+
+
+def origins_of(function: Function, tables: list[str]) -> dict[str, set[Origin]]:
+    """Register → where its value may come from."""
+    origins: dict[str, set[Origin]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for each in function.instructions:
+            operands = re.findall(r"%\w+", each.text)
+            if not operands or each.name.startswith(("st", "bra", "setp", "call")):
+                continue
+            come = {
+                (int(number), int(offset or 0), 0)
+                for number, offset in re.findall(r"_param_(\d+)(?:\+(\d+))?", each.text)
+            }
+            if each.name.startswith("mov") and each.text.split()[-1] in tables:
+                come.add((TABLE, 0, 0))
+            address = re.search(r"\[(%\w+)", each.text)
+            results = operands[: operands.index(address.group(1))] if address else operands[:1]
+            depth = 1 if each.name.startswith(("ld.global", "ld.relaxed", "ld.acquire")) else 0
+            for operand in operands[len(results) :]:
+                come |= {(n, o, min(d + depth, 2)) for n, o, d in origins.get(operand, set())}
+            for result in results:
+                if not come <= origins.get(result, set()):
+                    origins.setdefault(result, set()).update(come)
+                    changed = True
+    return origins
+
+
+def strong_accesses_say_what_they_are_for(kernel: Kernel):
+    for function in kernel.functions:
+        for each in function.instructions:
+            if not is_strong(each) or each.is_a("shared") or "shared::cta" in each.name:
+                continue
+            if each.is_a("volatile") and "report" not in role(each):
+                continue  # inside of reports and of swaps until nobody came between
+            ordered = each.is_a("acquire") or each.is_a("release") or each.is_a("acq_rel")
+            if not ordered and role(each) not in SILENT | {"arrive released"}:
+                yield f"{function.name}: {each.text} has the comment {role(each)!r}"
+
+
+def arrivals_that_release_stand_behind_a_fence(kernel: Kernel):
+    """On every way to it, with no store of data between; as many as the text asks for."""
+    count = 0
+    for function in kernel.functions:
+        for index, each in enumerate(function.instructions):
+            if role(each) != "arrive released":
+                continue
+            count += 1
+            scopes = ("fence.acq_rel.sys",)
+            if each.is_a("gpu"):
+                scopes = ("fence.acq_rel.sys", "fence.acq_rel.gpu")
+
+            def is_cover(other: Instruction, scopes=scopes) -> bool:
+                return other.text in scopes
+
+            def is_uncovered(other: Instruction) -> bool:
+                return is_bulk_store(other) or other.name.startswith(("red.relaxed", "st.global.v"))
+
+            def stops(other: Instruction) -> bool:
+                return is_uncovered(other) and role(other) not in SILENT | {"arrive released"}
+
+            if not function.every_way_back_meets(index, is_cover, stops):
+                yield f"{function.name}: {each.text}"
+    wanted = len(kernel.statements(r"\w*barrier\.sync<tw::Order::(kAcqRel|kRelease)>"))
+    if count < wanted:
+        yield f"{wanted} barriers of the text release, {count} arrivals of the PTX do"
+
+
+def nothing_is_fenced_without_need(kernel: Kernel):
+    """No fence where the text's barriers release nothing."""
+    if kernel.statements(r"Order::(kAcqRel|kRelease|kAcquire)>|launch_counters|tw::atomic"):
+        needed = len(kernel.statements(r"Order::(kAcqRel|kRelease)>"))
+    else:
+        needed = 0
+    if kernel.statements(r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv"):
+        return
+    for function in kernel.functions:
+        if not function.is_entry:
+            continue
+        fences = [each for each in function.instructions if is_fence(each)]
+        if len(fences) > needed:
+            yield f"{len(fences)} fences where {needed} statements release"
+
+
+def polls_acquire(kernel: Kernel):
+    """Each poll acquires, unless the text has barriers that don't; and polls are there."""
+    may_be_relaxed = bool(kernel.statements(r"Order::(kRelaxed|kRelease)>"))
+    has_waits = bool(kernel.statements(r"barrier\.sync<tw::Order::(kAcqRel|kAcquire)>"))
+    polls = [each for f in kernel.functions for each in f.instructions if role(each) == "poll"]
+    for each in polls:
+        if not each.is_a("acquire") and not may_be_relaxed:
+            yield each.text
+    if has_waits and not any(each.is_a("acquire") for each in polls):
+        yield "the text has barriers that acquire, and nothing polls so"
+
+
+def scopes_reach_who_looks(kernel: Kernel):
+    """System scope where peers look, the GPU's in a world of 1 and for this rank's own grid."""
+    has_local = bool(kernel.statements(r"local_grid_barrier\.sync|Scope::kGpu"))
+    gpu_atomics = bool(kernel.statements(r"Scope::kGpu"))
+    system_atomics = bool(kernel.statements(r"Scope::kSystem"))
+    for function in kernel.functions:
+        for each in function.instructions:
+            if not is_strong(each) or role(each) in BOOK_KEEPING | {"launch log"}:
+                continue
+            if role(each) == "atomic":
+                if each.is_a("sys") and not system_atomics:
+                    yield f"{each.text}: no atomic of the text has system scope"
+                if each.is_a("gpu") and not gpu_atomics:
+                    yield f"{each.text}: no atomic of the text has the GPU's scope"
+            elif each.is_a("sys") and kernel.world == 1:
+                yield f"{each.text} in a world of 1"
+            elif each.is_a("gpu") and role(each) in ("arrive", "arrive released", "poll"):
+                if not has_local:
+                    yield f"{each.text}: peers look at it"
+    for statement in kernel.statements(r"Scope::k(Gpu|Cta)"):
+        if "ncclGetLsaPointer" in statement or re.search(r"_rank_\d", statement):
+            yield f"an atomic at a peer has not system scope: {statement.strip()}"
+
+
+def bulk_stores_are_over_before_a_release(kernel: Kernel):
+    """`wait_group 0`, not `.read`, between each bulk store and whatever releases."""
+    for function in kernel.functions:
+        for index, each in enumerate(function.instructions):
+            if is_bulk_store(each) and not function.every_way_on_meets(
+                index, is_bulk_wait, releases
+            ):
+                yield f"{function.name}: {each.text}"
+
+
+def bulk_loads_see_what_was_acquired(kernel: Kernel):
+    """A proxy fence between a wait and the bulk or TMA load behind it."""
+    for function in kernel.functions:
+        for index, each in enumerate(function.instructions):
+            if is_bulk_load(each) and not function.every_way_back_meets(
+                index, lambda other: other.name.startswith("fence.proxy.async"), is_wait
+            ):
+                yield f"{function.name}: {each.text}"
+
+
+def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
+    """32 bytes of stack cost 0.7 us at the start of a kernel, which others wait for."""
+    if "ncclDevComm comm" not in kernel.source:
+        return
+    for line in kernel.ptx.splitlines():
+        if line.strip().startswith(".local"):
+            yield line.strip()
+
+
+RULES = (
+    only_constants_go_through_the_read_only_path,
+    strong_accesses_say_what_they_are_for,
+    arrivals_that_release_stand_behind_a_fence,
+    nothing_is_fenced_without_need,
+    polls_acquire,
+    scopes_reach_who_looks,
+    bulk_stores_are_over_before_a_release,
+    bulk_loads_see_what_was_acquired,
+    kernels_that_communicate_keep_nothing_in_local_memory,
+)
