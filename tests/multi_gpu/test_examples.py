@@ -19,6 +19,7 @@ LARGE = {
     "09_all_to_all_v": [3001, 1024],
     "10_rms_norm_sharded": [1001, 8192],
     "11_vocabulary_parallel": [65, 100_003, 1024],
+    "12_pipeline": [10_000, 8192],
 }
 
 

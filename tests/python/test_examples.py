@@ -31,8 +31,8 @@ def test_is_right(example, name, shape, world):
         assert len(lines) == int(world)
 
 
-# Barriers by their number in the file; not those that only the next launch needs.
-NEEDED = [
+# By their number in the file; not those that only the next launch needs.
+BARRIERS = [
     ("02_all_reduce", 0),
     ("03_all_reduce_two_shot", 0),
     ("03_all_reduce_two_shot", 1),
@@ -48,9 +48,17 @@ NEEDED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "number"), NEEDED)
-def test_a_barrier_that_is_missing_shows(name, number, tmp_path):
-    main = load_without(name, "tw.barrier()", number, tmp_path).main
+LEFT_OUT = [(name, "tw.barrier()", number) for name, number in BARRIERS] + [
+    ("12_pipeline", "tw.wait(full[half])", 0),
+    ("12_pipeline", "tw.wait(free[half])", 0),
+    ("12_pipeline", "tw.signal(full", 0),
+    ("12_pipeline", "tw.signal(free", 0),
+]
+
+
+@pytest.mark.parametrize(("name", "statement", "number"), LEFT_OUT)
+def test_what_is_left_out_shows(name, statement, number, tmp_path):
+    main = load_without(name, statement, number, tmp_path).main
     shape = [int(part) for part in SHAPES[name][-1].split(",")]
     with pytest.raises((ValueError, tw.HangError)):
         for seed in range(200):

@@ -147,10 +147,91 @@ def message_passing_by_local_barriers(comm, rounds, grid=3, broken="", K=33):
     return total(comm, wrong)
 
 
+@tw.kernel
+def signalled_messages(
+    x: tw.Window["W", "G", "K"],
+    full: tw.Semaphore["W", "G"],
+    free: tw.Semaphore["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        for p in tw.ranks():
+            if BROKEN != "credit":
+                tw.wait(free[p, i])
+            if BROKEN == "order":
+                tw.signal(full.at(p)[tw.rank(), i])
+            tw.store(x.at(p)[tw.rank(), i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+            if BROKEN != "order":
+                tw.signal(full.at(p)[tw.rank(), i])
+        for r in tw.ranks():
+            if BROKEN != "wait":
+                tw.wait(full[r, i])
+            count += tw.sum(tw.load(x[r, i, :]) != 100 * n + r)
+            tw.signal(free.at(r)[tw.rank(), i])
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def message_passing_by_semaphores(comm, rounds, grid=1, broken="", K=33):
+    """A store, then a signal: who waits for it sees the store. Another gives the place back."""
+    x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
+    full, free = comm.semaphore((comm.size, grid)), comm.semaphore((comm.size, grid), init=1)
+    for _ in range(3):
+        signalled_messages[grid](x, full, free, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def ring(
+    x: tw.Window["D", "G", "K"],
+    full: tw.Semaphore["D", "G"],
+    free: tw.Semaphore["D", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    D: tw.const,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    size = tw.world_size()
+    after, before = (tw.rank() + 1) % size, (tw.rank() - 1) % size
+    count = 0
+    for n in range(rounds):
+        d = n % D
+        if BROKEN != "credit":
+            tw.wait(free[d, i])
+        tw.store(x.at(after)[d, i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        tw.signal(full.at(after)[d, i])
+        if BROKEN != "wait":
+            tw.wait(full[d, i])
+        count += tw.sum(tw.load(x[d, i, :]) != 100 * n + before)
+        tw.signal(free.at(before)[d, i])
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def ring_with_credits(comm, rounds, grid=1, broken="", K=33):
+    """Two buffers between neighbours; each rank runs as far ahead as they allow. Two ranks can't
+    run so far apart that they would need credits for two buffers: without them there is one."""
+    depth = 1 if broken == "credit" else 2
+    x, wrong = comm.window((depth, grid, K), tw.i32), zeros(comm, grid)
+    full, free = comm.semaphore((depth, grid)), comm.semaphore((depth, grid), init=1)
+    for _ in range(3):
+        ring[grid](x, full, free, wrong, 2 * (rounds // 2), BROKEN=broken)
+    return total(comm, wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
     "store buffering with barriers": (store_buffering_with_barriers, ["written", "read"]),
     "message passing by grid barriers": (message_passing_by_grid_barriers, ["scope", "read"]),
     "message passing by local barriers": (message_passing_by_local_barriers, ["written", "read"]),
+    "message passing by semaphores": (message_passing_by_semaphores, ["order", "wait", "credit"]),
+    "ring with credits": (ring_with_credits, ["wait", "credit"]),
 }

@@ -21,8 +21,9 @@ def multiplies(x: tw.Tensor["M", 16], out: tw.Tensor["M", "M"], *, A: tw.const):
 def test_a_tile_of_too_many_elements_per_thread(emitted, stage):
     with pytest.raises(tw.UserError) as error:
         emitted(transposes, "sm_90a", stage, x="f32[?, ?]", out="f32[?, ?]", A=513)
-    assert f"{transposes.source.first_line + 2}: a tile of [513, 512] is too large for a GPU: a " in (
-        str(error.value)
+    assert (
+        f"{transposes.source.first_line + 2}: a tile of [513, 512] is too large for a GPU: a "
+        in (str(error.value))
     )
     assert "1024 threads hold 256 elements each at most, 262144 together; work on parts" in (
         error.value.message
