@@ -226,6 +226,121 @@ def ring_with_credits(comm, rounds, grid=1, broken="", K=33):
     return total(comm, wrong)
 
 
+@tw.kernel
+def put_messages(
+    x: tw.Window["W", "G", "K"],
+    full: tw.Semaphore["W", "G"],
+    free: tw.Semaphore["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        for p in tw.ranks():
+            tw.wait(free[p, i])
+            if BROKEN == "order":
+                tw.signal(full.at(p)[tw.rank(), i])
+            tw.put(x.at(p)[tw.rank(), i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+            if BROKEN != "order":
+                tw.signal(full.at(p)[tw.rank(), i])
+        for r in tw.ranks():
+            if BROKEN != "wait":
+                tw.wait(full[r, i])
+            count += tw.sum(tw.load(x[r, i, :]) != 100 * n + r)
+            tw.signal(free.at(r)[tw.rank(), i])
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def message_passing_by_puts(comm, rounds, grid=1, broken="", K=33):
+    """Whatever signals a rank covers all earlier puts to it."""
+    x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
+    full, free = comm.semaphore((comm.size, grid)), comm.semaphore((comm.size, grid), init=1)
+    for _ in range(3):
+        put_messages[grid](x, full, free, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def copied_messages(
+    source: tw.Tensor["G", "K"],
+    x: tw.Window["W", "G", "K"],
+    full: tw.Semaphore["W", "G"],
+    free: tw.Semaphore["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        tw.store(source[i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        for p in tw.ranks():
+            if BROKEN != "credit":
+                tw.wait(free[p, i])
+            tw.put(x.at(p)[tw.rank(), i, :], source[i, :], signal=full.at(p)[tw.rank(), i])
+        tw.flush()  # the source may be written again
+        for r in tw.ranks():
+            if BROKEN != "wait":
+                tw.wait(full[r, i])
+            count += tw.sum(tw.load(x[r, i, :]) != 100 * n + r)
+            tw.signal(free.at(r)[tw.rank(), i])
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def copies_that_signal(comm, rounds, grid=1, broken="", K=64):
+    """A put of memory, maybe a bulk copy, with a signal behind it; then the source changes."""
+    x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
+    source = zeros(comm, (grid, K))
+    full, free = comm.semaphore((comm.size, grid)), comm.semaphore((comm.size, grid), init=1)
+    for _ in range(3):
+        copied_messages[grid](source, x, full, free, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def additions(
+    x: tw.Window["G", "K"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    before = tw.load(x[i, :])
+    tw.barrier()
+    for n in range(rounds):
+        for p in tw.ranks():
+            tw.add(x.at(p)[i, :], tw.full((K,), 1 + tw.rank(), tw.i32))
+        if BROKEN != "written":
+            tw.barrier()
+        each = tw.world_size() * (tw.world_size() + 1) // 2
+        count += tw.sum(tw.load(x[i, :]) != before + each * (n + 1))
+        if BROKEN != "read":
+            tw.barrier()
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def additions_of_all_ranks(comm, rounds, grid=1, broken="", K=33):
+    """None of what all ranks add at once is lost."""
+    x, wrong = comm.window((grid, K), tw.i32), zeros(comm, grid)
+    if comm.target.is_cuda:
+        import torch
+
+        torch.from_dlpack(x).zero_()
+        comm.barrier()
+    for _ in range(3):
+        additions[grid](x, wrong, rounds, BROKEN=broken)
+    return total(comm, wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
@@ -233,5 +348,8 @@ LITMUS = {
     "message passing by grid barriers": (message_passing_by_grid_barriers, ["scope", "read"]),
     "message passing by local barriers": (message_passing_by_local_barriers, ["written", "read"]),
     "message passing by semaphores": (message_passing_by_semaphores, ["order", "wait", "credit"]),
+    "message passing by puts": (message_passing_by_puts, ["order", "wait"]),
+    "copies that signal": (copies_that_signal, ["wait", "credit"]),
+    "additions of all ranks": (additions_of_all_ranks, ["written", "read"]),
     "ring with credits": (ring_with_credits, ["wait", "credit"]),
 }
