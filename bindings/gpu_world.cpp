@@ -92,8 +92,13 @@ void bind_worlds(py::module_& module) {
           "Tells worlds apart; what its windows have as `communicator`.")
       .def(
           "window",
+          [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream,
+             const std::string& call) { return self.window(num_bytes, to_stream(stream), call); },
+          py::arg("num_bytes"), py::arg("stream"), py::arg("call") = "comm.window", WithoutGil())
+      .def(
+          "reserve",
           [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream) {
-            return self.window(num_bytes, to_stream(stream));
+            self.reserve(num_bytes, to_stream(stream));
           },
           py::arg("num_bytes"), py::arg("stream"), WithoutGil())
       .def(
@@ -104,6 +109,9 @@ void bind_worlds(py::module_& module) {
           },
           py::arg("memory"), py::arg("image"),
           "Collective: `image` (bytes), then zeros, on every rank, before it returns.")
+      .def(
+          "trim", [](GpuWorld& self, std::uintptr_t stream) { self.trim(to_stream(stream)); },
+          py::arg("stream"), WithoutGil())
       .def("free", &GpuWorld::free, py::arg("memory"), WithoutGil())
       .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
       .def(

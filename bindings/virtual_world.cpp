@@ -20,9 +20,9 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
-/// What one rank launches, from Python: (kernel, grid, slots), or None.
+/// What one rank launches, from Python: (kernel, grid, slots, lane), or None.
 using PythonLaunch = std::optional<
-    std::tuple<const CpuKernel*, std::array<std::int64_t, 3>, std::vector<std::uint64_t>>>;
+    std::tuple<const CpuKernel*, std::array<std::int64_t, 3>, std::vector<std::uint64_t>, int>>;
 
 /// Runs the signal handlers that are due: Ctrl-C's raises KeyboardInterrupt. Python runs them on
 /// its main thread only.
@@ -33,7 +33,7 @@ void run_signal_handlers() {
 
 RankLaunch as_launch(const PythonLaunch& launch) {
   if (!launch) return {};
-  return {std::get<0>(*launch), std::get<1>(*launch), std::get<2>(*launch)};
+  return {std::get<0>(*launch), std::get<1>(*launch), std::get<2>(*launch), std::get<3>(*launch)};
 }
 
 void launch(VirtualWorld& world, const std::vector<PythonLaunch>& launches) {
@@ -68,8 +68,10 @@ void bind_virtual_world(py::module_& module) {
       .def_property("resident_limit", &VirtualWorld::resident_limit,
                     &VirtualWorld::set_resident_limit)
       .def("make_window", &VirtualWorld::make_window, py::arg("num_bytes"))
+      .def("make_lane", &VirtualWorld::make_lane, py::arg("number"))
       .def("launch", &launch, py::arg("launches"),
-           "One (kernel, (x, y, z), slots) per rank, or None for a rank that launches nothing.")
+           "One (kernel, (x, y, z), slots, lane) per rank, or None for a rank that launches "
+           "nothing.")
       .def("begin", &begin, py::arg("rank"), py::arg("launch"),
            "Begins the launch of one rank; `run_until_one_ends` runs it.")
       .def("run_until_one_ends", &VirtualWorld::run_until_one_ends,

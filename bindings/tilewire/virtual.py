@@ -151,14 +151,14 @@ class HostRequest:
             grids.add(_tilewire.choose_grid(self.compiled.artifact, extents, limit))
         return len(grids) == 1
 
-    def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int]]:
+    def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int], int]:
         if isinstance(self.grid, int):
             grid = (self.grid, 1, 1)
         elif isinstance(self.grid, tuple):
             grid = (*self.grid, 1, 1)[:3]
         else:
             grid = (auto_grid, 1, 1)
-        return self.loaded, grid, self.arguments.slots
+        return self.loaded, grid, self.arguments.slots, 0
 
     def protocol(self) -> tuple[Any, ...]:
         """What must be the same on all ranks of a two-sided launch."""

@@ -46,10 +46,14 @@ class AllInstancesArrived final : public WaitCondition {
  public:
   AllInstancesArrived(Scheduler& scheduler, const FiberTask& task, bool is_local,
                       std::uint32_t target)
-      : scheduler_(scheduler), task_(task), is_local_(is_local), target_(target) {}
+      : scheduler_(scheduler),
+        lane_(scheduler.lane(static_cast<int>(task.rank))),
+        task_(task),
+        is_local_(is_local),
+        target_(target) {}
 
   bool is_met() const override {
-    const int num_words = is_local_ ? 1 : scheduler_.lane().lsa_size();
+    const int num_words = is_local_ ? 1 : lane_.lsa_size();
     for (int i = 0; i < num_words; ++i) {
       if (!is_whole(i)) return false;
     }
@@ -60,8 +64,8 @@ class AllInstancesArrived final : public WaitCondition {
     std::vector<AwaitedInstance> missing;
     const int own = static_cast<int>(task_.rank);
     if (is_local_) add_missing(own, missing);
-    const int begin = scheduler_.lane().team_begin(CpuTeam::kLsa, own);
-    for (int i = 0; !is_local_ && i < scheduler_.lane().lsa_size(); ++i) {
+    const int begin = lane_.team_begin(CpuTeam::kLsa, own);
+    for (int i = 0; !is_local_ && i < lane_.lsa_size(); ++i) {
       if (!is_whole(i)) add_missing(begin + i, missing);
     }
     return missing;
@@ -69,9 +73,8 @@ class AllInstancesArrived final : public WaitCondition {
 
  private:
   bool is_whole(int member) const {
-    CpuLane& lane = scheduler_.lane();
     const std::uint32_t word =
-        lane.grid_word(static_cast<int>(task_.rank), is_local_ ? lane.lsa_size() : member);
+        lane_.grid_word(static_cast<int>(task_.rank), is_local_ ? lane_.lsa_size() : member);
     return static_cast<std::int32_t>(word - target_) >= 0;
   }
 
@@ -89,6 +92,7 @@ class AllInstancesArrived final : public WaitCondition {
   }
 
   Scheduler& scheduler_;
+  CpuLane& lane_;
   const FiberTask& task_;
   bool is_local_;
   std::uint32_t target_;
@@ -98,9 +102,9 @@ class AllInstancesArrived final : public WaitCondition {
 
 void cpu_grid_barrier(CpuInstance& instance, bool is_local, std::uint32_t site) {
   Scheduler& scheduler = Scheduler::of(instance);
-  CpuLane& lane = scheduler.lane();
   auto& task = static_cast<FiberTask&>(instance);
   const int rank = static_cast<int>(instance.rank);
+  CpuLane& lane = scheduler.lane(rank);
   const int begin = lane.team_begin(CpuTeam::kLsa, rank);
   const int own = is_local ? lane.lsa_size() : rank - begin;
   const auto num_instances = static_cast<std::uint32_t>(
@@ -122,8 +126,8 @@ void cpu_grid_barrier(CpuInstance& instance, bool is_local, std::uint32_t site) 
 
 void cpu_barrier(CpuInstance& instance, CpuTeam team, std::uint32_t site) {
   Scheduler& scheduler = Scheduler::of(instance);
-  CpuLane& lane = scheduler.lane();
   const int rank = static_cast<int>(instance.rank);
+  CpuLane& lane = scheduler.lane(rank);
   const int begin = lane.team_begin(team, rank);
   const std::int64_t slot = instance.linear_program_id();
   const std::uint32_t phase = lane.phase(team, rank, slot) + 1;

@@ -34,21 +34,21 @@ CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
 }
 
 Scheduler::Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
-                     FiberStackPool& stacks, CpuLane& lane)
+                     FiberStackPool& stacks)
     : ranks_(at(world_size)),
       resident_limit_(resident_limit),
       pace_(random, world_size),
       stacks_(stacks),
-      lane_(lane),
       states_(at(world_size)) {}
 
 Scheduler::~Scheduler() { unwind_all(); }
 
-void Scheduler::begin(int rank, const RankLaunch& launch) {
+void Scheduler::begin(int rank, const RankLaunch& launch, CpuLane& lane) {
   RankState& state = states_[at(rank)];
   if (state.is_under_way) throw InternalError("a rank launches while its last launch is under way");
   std::erase_if(claims_, [rank](const auto& claim) { return claim.second.instance.rank == rank; });
   state = RankState();
+  state.lane = &lane;
   ranks_[at(rank)] = launch;
   if (launch.kernel == nullptr) return;
   state.kernel = *launch.kernel;

@@ -28,6 +28,7 @@ struct RankLaunch {
   const CpuKernel* kernel = nullptr;  ///< null: this rank launches nothing
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   std::vector<std::uint64_t> arguments;  ///< as `CpuEntry` says
+  int lane = 0;                          ///< its number; for kernels that take one
 
   std::int64_t num_instances() const { return kernel == nullptr ? 0 : grid[0] * grid[1] * grid[2]; }
   /// Says to an instance who it is, by its linear program id.
@@ -79,14 +80,14 @@ struct FiberTask : CpuInstance {
 class Scheduler {
  public:
   Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
-            FiberStackPool& stacks, CpuLane& lane);
+            FiberStackPool& stacks);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
   /// Begins a launch on a rank that has none under way. Runs nothing yet. The kernel is shared
   /// until the rank's next launch.
-  void begin(int rank, const RankLaunch& launch);
+  void begin(int rank, const RankLaunch& launch, CpuLane& lane);
   bool is_under_way(int rank) const { return states_[static_cast<std::size_t>(rank)].is_under_way; }
 
   /// Runs instances until a launch under way has ended; says whose it was. Throws what the first
@@ -104,7 +105,8 @@ class Scheduler {
   // For runtime functions, on the fiber of `instance`:
 
   static Scheduler& of(const CpuInstance& instance);
-  CpuLane& lane() { return lane_; }
+  /// That of the rank's launch.
+  CpuLane& lane(int rank) { return *states_[static_cast<std::size_t>(rank)].lane; }
   /// Lets others run until the condition holds. `notify(key)` makes it be looked at again.
   void wait(CpuInstance& instance, const WaitCondition& condition, const void* key,
             std::uint32_t site);
@@ -136,6 +138,7 @@ class Scheduler {
   struct RankState {
     bool is_under_way = false;
     std::optional<CpuKernel> kernel;  ///< shared with the launch's
+    CpuLane* lane = nullptr;
     std::vector<std::int64_t> counters;
     std::vector<std::int64_t> not_started;  ///< linear program ids
     std::vector<std::unique_ptr<FiberTask>> tasks;
@@ -163,7 +166,6 @@ class Scheduler {
   std::int64_t resident_limit_;
   Pace pace_;
   FiberStackPool& stacks_;
-  CpuLane& lane_;
   std::vector<RankState> states_;
   std::vector<FiberTask*> runnable_;
   /// Who has used an object, and at which wait site.

@@ -47,13 +47,18 @@ VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
     : world_size_(world_size),
       lsa_size_(lsa_size),
       random_(seed),
-      lane_(world_size, lsa_size),
-      scheduler_(world_size, resident_limit_, random_, stacks_, lane_) {
+      scheduler_(world_size, resident_limit_, random_, stacks_) {
   if (world_size < 1 || lsa_size < 1 || world_size % lsa_size != 0) {
     throw UserError(
         fmt::format("a virtual world of {} ranks in LSA teams of {}; teams are equal and not empty",
                     world_size, lsa_size));
   }
+  make_lane(0);
+}
+
+void VirtualWorld::make_lane(int number) {
+  const std::lock_guard lock(turn_);
+  lanes_.try_emplace(number, LaneState{CpuLane(world_size_, lsa_size_), {}});
 }
 
 void VirtualWorld::set_resident_limit(std::int64_t limit) {
@@ -91,7 +96,7 @@ void VirtualWorld::launch(std::span<const RankLaunch> ranks) {
     begin_checked(rank, ranks[static_cast<std::size_t>(rank)]);
   }
   run_or_end_lane([&] { scheduler_.run(); });
-  takes_lane_ = false;
+  taken_lanes_.clear();
 }
 
 void VirtualWorld::begin(int rank, const RankLaunch& launch) {
@@ -104,6 +109,7 @@ int VirtualWorld::run_until_one_ends() {
   const std::lock_guard lock(turn_);
   int rank = 0;
   run_or_end_lane([&] { rank = scheduler_.run_until_one_ends(); });
+  taken_lanes_.erase(rank);
   return rank;
 }
 
@@ -115,17 +121,22 @@ void VirtualWorld::run_for_a_while() {
 /// Slots are there for all grids that can be resident at once from the first launch on, so that no
 /// address changes while launches are under way.
 void VirtualWorld::begin_checked(int rank, const RankLaunch& launch) {
-  lane_.cover(std::max(resident_limit_, launch.num_instances()));
-  scheduler_.begin(rank, launch);
-  if (launch.kernel != nullptr) takes_lane_ |= launch.kernel->artifact().resources.lane;
+  CpuLane& lane = lanes_.at(launch.lane).lane;
+  lane.cover(std::max(resident_limit_, launch.num_instances()));
+  scheduler_.begin(rank, launch, lane);
+  if (launch.kernel != nullptr && launch.kernel->artifact().resources.lane) {
+    taken_lanes_[rank] = launch.lane;
+  }
 }
 
-/// A launch that fails ends the lane, if one of those under way takes it.
+/// A launch that fails ends the lanes of all that are under way.
 void VirtualWorld::run_or_end_lane(const std::function<void()>& run) {
   try {
     run();
   } catch (const std::exception& error) {
-    if (std::exchange(takes_lane_, false)) lane_end_ = error.what();
+    for (const auto& [rank, lane] : std::exchange(taken_lanes_, {})) {
+      lanes_.at(lane).end = error.what();
+    }
     throw;
   }
 }
@@ -144,14 +155,20 @@ void VirtualWorld::check(const RankLaunch& launch) const {
                                 artifact.arguments.size(), launch.arguments.size()));
   }
   check_grid(launch, resident_limit_);
-  check_lane(*launch.kernel);
+  check_lane(launch);
 }
 
-void VirtualWorld::check_lane(const CpuKernel& kernel) const {
-  if (!kernel.artifact().resources.lane || lane_end_.empty()) return;
-  throw UserError(fmt::format(
-      "`{}`: the lane has ended, since a launch on it failed; make a new world. That launch: {}",
-      kernel.artifact().kernel, lane_end_));
+void VirtualWorld::check_lane(const RankLaunch& launch) const {
+  const Artifact& artifact = launch.kernel->artifact();
+  const auto found = lanes_.find(launch.lane);
+  if (found == lanes_.end()) {
+    throw UserError(fmt::format("`{}`: there is no lane {}", artifact.kernel, launch.lane));
+  }
+  if (!artifact.resources.lane || found->second.end.empty()) return;
+  throw UserError(
+      fmt::format("`{}`: lane {} has ended, since a launch on it failed; make a new "
+                  "world, or launch on another lane. That launch: {}",
+                  artifact.kernel, launch.lane, found->second.end));
 }
 
 }  // namespace tilewire

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -18,7 +19,7 @@
 
 namespace tilewire {
 
-/// Any number of ranks in one process: windows in host memory, one lane, and a scheduler that runs
+/// Any number of ranks in one process: windows in host memory, lanes, and a scheduler that runs
 /// the program instances of all ranks. Launches from several threads take turns.
 class VirtualWorld {
  public:
@@ -36,6 +37,8 @@ class VirtualWorld {
   void set_resident_limit(std::int64_t limit);
 
   std::shared_ptr<HostWindow> make_window(std::size_t num_bytes) const;
+  /// Launches name lanes by number; lane 0 is there from the beginning. Idempotent.
+  void make_lane(int number);
 
   /// Runs `grid` instances on every rank, with the arguments of each rank, and returns when all
   /// have finished.
@@ -63,8 +66,14 @@ class VirtualWorld {
   void run_for_a_while();
 
  private:
+  /// A lane, and why it ended; empty while it is usable.
+  struct LaneState {
+    CpuLane lane;
+    std::string end;
+  };
+
   void check(const RankLaunch& launch) const;
-  void check_lane(const CpuKernel& kernel) const;
+  void check_lane(const RankLaunch& launch) const;
   void begin_checked(int rank, const RankLaunch& launch);
   void run_or_end_lane(const std::function<void()>& run);
 
@@ -74,10 +83,9 @@ class VirtualWorld {
   std::mutex turn_;
   std::mt19937_64 random_;
   FiberStackPool stacks_;
-  CpuLane lane_;
+  std::map<int, LaneState> lanes_;  ///< by number
   Scheduler scheduler_;
-  bool takes_lane_ = false;  ///< one of the launches under way
-  std::string lane_end_;     ///< why the lane ended; empty while it is usable
+  std::map<int, int> taken_lanes_;  ///< by the launches under way: rank → lane
 };
 
 }  // namespace tilewire

@@ -199,6 +199,11 @@ std::unique_ptr<Window> Communicator::allocate(std::size_t num_bytes) {
       nccl::api().version.to_string(), nccl::api().path));
 }
 
+std::vector<GpuWorld::Allocation> Communicator::exchange(std::string_view call,
+                                                         const Allocation& own) {
+  return exchange_->all_gather(own, call);
+}
+
 void Communicator::agree(std::string_view what, std::uint64_t value) {
   const RankValue own{.agreement = std::hash<std::string_view>()(what),
                       .value = static_cast<std::int64_t>(value)};

@@ -37,6 +37,7 @@ class Communicator : public GpuWorld {
  protected:
   std::unique_ptr<Window> allocate(std::size_t num_bytes) override;
   void agree(std::string_view what, std::uint64_t value) override;
+  std::vector<Allocation> exchange(std::string_view call, const Allocation& own) override;
   std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) override;
 
  private:

@@ -14,10 +14,19 @@ Window::Window(std::size_t num_bytes, Place place, std::vector<device::WindowHan
   add_window_range(place_.flat_base, flat_bytes());
 }
 
+Window::Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes)
+    : num_bytes_(num_bytes), place_(whole.place_), handles_(whole.handles_), is_part_(true) {
+  place_.flat_base += offset;
+  for (device::WindowHandle& handle : handles_) {
+    handle.offset += offset;
+    handle.local = static_cast<char*>(handle.local) + offset;
+  }
+}
+
 Window::~Window() { forget_range(); }
 
 void Window::forget_range() noexcept {
-  if (!released_) remove_window_range(place_.flat_base, flat_bytes());
+  if (!released_ && !is_part_) remove_window_range(place_.flat_base, flat_bytes());
   released_ = true;
 }
 

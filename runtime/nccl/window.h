@@ -29,6 +29,8 @@ class Window {
   };
 
   Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles);
+  /// A part of `whole`, which is released with its whole only and must outlive no use of this.
+  Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes);
   virtual ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -63,6 +65,7 @@ class Window {
   std::size_t num_bytes_;
   Place place_;
   std::vector<device::WindowHandle> handles_;
+  bool is_part_ = false;
   bool released_ = false;
 };
 

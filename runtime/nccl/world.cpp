@@ -25,54 +25,6 @@ void GpuWorld::require_open(std::string_view what) const {
   for (const auto& lane : lanes_) lane->check();
 }
 
-std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream stream) {
-  require_open("comm.window");
-  const ContextGuard guard(device_);
-  if (num_bytes == 0) throw UserError("comm.window: a window must have at least one element");
-  refuse_capture(stream, "making a window (comm.window)");
-  agree("comm.window: the window's size in bytes", num_bytes);
-  windows_.push_back(allocate(num_bytes));
-  struct Share {
-    std::shared_ptr<GpuWorld> world;
-    std::shared_ptr<Window> window;
-  };
-  const auto share = std::make_shared<Share>(Share{shared_from_this(), windows_.back()});
-  return {share, share->window.get()};
-}
-
-void GpuWorld::fill(const Window& window, std::string_view image) {
-  require_open("making an object");
-  {
-    const ContextGuard guard(device_);
-    const OutsideCapture outside;
-    const OwnedStream stream(device_);
-    for (int rank = 0; rank < num_local_ranks(); ++rank) {
-      const auto address = reinterpret_cast<cuda::DevicePointer>(window.handle(rank).local);
-      check_cuda(cuda::api().fill_bytes(address, 0, window.num_bytes(), stream.get()),
-                 "cuMemsetD8Async");
-      if (image.empty()) continue;
-      check_cuda(cuda::api().copy_to_device(address, image.data(), image.size(), stream.get()),
-                 "cuMemcpyHtoDAsync");
-    }
-    stream.synchronize();
-  }
-  barrier();
-}
-
-void GpuWorld::free(const Window& window) {
-  require_open("comm.free");
-  const auto found = std::find_if(windows_.begin(), windows_.end(),
-                                  [&](const auto& owned) { return owned.get() == &window; });
-  if (found == windows_.end()) {
-    throw UserError("comm.free: this communicator has no such window (freed before?)");
-  }
-  agree("comm.free: the window's number", found - windows_.begin());
-  synchronize();
-  barrier();  // no rank's kernel still reads a peer's copy
-  (*found)->release();
-  windows_.erase(found);
-}
-
 LaneGroup& GpuWorld::make_lane(int number, const LaneOptions& options, cuda::Stream stream) {
   require_open("comm.lane");
   const ContextGuard guard(device_);
@@ -134,16 +86,20 @@ void GpuWorld::abort() {
 
 void GpuWorld::release_memory() {
   lanes_.clear();
-  for (const auto& window : windows_) window->release();
+  for (const auto& [number, window] : windows_) window->release();
   windows_.clear();
+  for (const auto& [number, segment] : segments_) segment->release();
+  segments_.clear();
 }
 
 void GpuWorld::abandon_memory() noexcept {
   // Freeing can block on work that never ends, and on a dead context: the process's end does it.
   for (auto& lane : lanes_) lane->abandon();
-  for (const auto& window : windows_) window->abandon();
+  for (const auto& [number, window] : windows_) window->abandon();
+  for (const auto& [number, segment] : segments_) segment->abandon();
   lanes_.clear();
   windows_.clear();
+  segments_.clear();
 }
 
 }  // namespace tilewire

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/driver/kernel.h"
 #include "runtime/nccl/lane_group.h"
 #include "runtime/nccl/window.h"
+#include "runtime/nccl/window_pool.h"
 
 namespace tilewire {
 
@@ -35,12 +37,19 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// `sizeof(ncclDevComm)`, for `GpuKernel`.
   std::size_t device_comm_bytes() const { return device_comm_bytes_; }
 
-  /// Collective: symmetric memory of at least one byte, not cleared. It keeps this world. UserError
-  /// where sizes differ by rank (names both), or where `stream`, the caller's current one, is being
-  /// captured.
-  std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr);
+  /// Collective: symmetric memory of at least one byte, not cleared, at the same place on all
+  /// ranks. It keeps this world. Memory comes from registered segments: first what was given back,
+  /// and what every rank has let go of (the last copy of what this returns). `call`: what the user
+  /// asked for, which must be the same on all ranks: UserError names both. UserError where
+  /// `stream`, the caller's current one, is being captured.
+  std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr,
+                                 std::string_view call = "comm.window");
   /// Collective: on every rank the window holds `image`, then zeros, before the call returns.
   void fill(const Window& window, std::string_view image);
+  /// Collective: registers memory for later windows.
+  void reserve(std::size_t num_bytes, cuda::Stream stream = nullptr);
+  /// Collective: gives the GPU back what no window lies in.
+  void trim(cuda::Stream stream = nullptr);
   /// Collective: gives a window's memory back. UserError where ranks name different windows.
   void free(const Window& window);
 
@@ -88,7 +97,18 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
  protected:
   GpuWorld(const Device& device, int rank, Target target, std::size_t device_comm_bytes);
 
+  /// Registers memory. BackendError where a rank's GPU has no room, on all of them.
   virtual std::unique_ptr<Window> allocate(std::size_t num_bytes) = 0;
+  /// What ranks tell each other before they allocate.
+  struct Allocation {
+    std::uint64_t num_bytes;
+    std::uint64_t digest;  ///< of the pool
+    WindowPool::DroppedBits dropped;
+  };
+  virtual std::vector<Allocation> exchange(std::string_view call, const Allocation& own) {
+    static_cast<void>(call);
+    return {own};
+  }
   /// Collective: a lane's state on all ranks, cleared.
   virtual std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) = 0;
   /// Of the GPU's multiprocessors, those that one rank may use.
@@ -97,6 +117,10 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   virtual void agree(std::string_view what, std::uint64_t value) = 0;
   void require_not_closed(std::string_view what) const;
   void require_open(std::string_view what) const;
+  void agree_on_allocation(std::string_view call, std::size_t num_bytes);
+  void add_segment(std::size_t num_bytes, bool reserved);
+  void remove_empty_segments();
+  std::shared_ptr<Window> share(int number);
   /// The end of the world where nothing went wrong, and where something did.
   void release_memory();
   void abandon_memory() noexcept;
@@ -105,8 +129,10 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   int rank_;
   Target target_;
   std::size_t device_comm_bytes_;
-  std::vector<std::unique_ptr<LaneGroup>> lanes_;  ///< in order of creation, lane 0 first
-  std::vector<std::shared_ptr<Window>> windows_;   ///< in order of creation, alike on all ranks
+  std::vector<std::unique_ptr<LaneGroup>> lanes_;    ///< in order of creation, lane 0 first
+  WindowPool pool_;                                  ///< where windows lie in segments
+  std::map<int, std::unique_ptr<Window>> segments_;  ///< registered memory, numbered by the pool
+  std::map<int, std::shared_ptr<Window>> windows_;   ///< numbered by the pool
   bool closed_ = false;
 };
 

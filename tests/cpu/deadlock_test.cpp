@@ -46,8 +46,9 @@ TEST_CASE("an instance that misses a barrier is named with all who wait", "[cpu]
           "has finished");
     CHECK(alive == 0);
     CHECK_THROWS_WITH(world.launch(ranks), Catch::Matchers::StartsWith(
-                                               "`hand_made`: the lane has ended, since a launch on "
-                                               "it failed; make a new world. That launch: "));
+                                               "`hand_made`: lane 0 has ended, since a launch on "
+                                               "it failed; make a new world, or launch on another "
+                                               "lane. That launch: "));
   }
 }
 
