@@ -14,6 +14,18 @@ namespace py = pybind11;
 namespace tilewire::bindings {
 namespace {
 
+std::vector<std::pair<std::string, int>> deciding_inputs(const Artifact& artifact) {
+  std::vector<std::pair<std::string, int>> inputs;
+  for (const int index : artifact.protocol.slots) {
+    const ArgumentSlot& slot = artifact.arguments.at(index);
+    const bool is_extent = slot.kind == ArgumentSlot::Kind::kExtent;
+    inputs.emplace_back(
+        is_extent ? artifact.dimensions.at(slot.index) : artifact.parameters.at(slot.index).name,
+        index);
+  }
+  return inputs;
+}
+
 void bind_artifact(py::module_& module) {
   py::class_<Resources>(module, "Resources", "What a kernel needs of its communicator.")
       .def_readonly("lane", &Resources::lane)
@@ -33,6 +45,9 @@ void bind_artifact(py::module_& module) {
       .def_readonly("dimensions", &Artifact::dimensions)
       .def_readonly("written", &Artifact::written)
       .def_readonly("resources", &Artifact::resources)
+      .def_property_readonly("deciding_inputs", &deciding_inputs,
+                             "(name, slot) of the run-time integers on which it depends how often "
+                             "ranks meet.")
       .def_property_readonly("num_threads",
                              [](const Artifact& self) { return self.launch.num_threads; })
       .def("to_json", [](const Artifact& self) { return to_json(self); });

@@ -34,6 +34,11 @@ class KernelTarget : public LaunchTarget {
     return kernel_->auto_grid(extents, grid_limit_);
   }
 
+  void check_grid(std::int64_t grid) const override {
+    if (lane_ != nullptr) lane_->check_budget(kernel_->artifact(), grid);
+    kernel_->check_grid(grid, grid_limit_);
+  }
+
   void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) override {
     const auto handle = reinterpret_cast<cuda::Stream>(stream);
     if (world_ == nullptr) {
@@ -171,6 +176,8 @@ void bind_launch_target(py::module_& module) {
             return self.auto_grid(extents);
           },
           py::arg("extents"), "What `tw.auto` is for these run-time dimensions.")
+      .def("check_grid", &LaunchTarget::check_grid, py::arg("grid"),
+           "UserError where such a grid can't run.")
       .def("launch", &launch, py::arg("grid"), py::arg("values"), py::arg("stream") = py::none(),
            "Checks the arguments (in the order of the artifact's parameters) and launches. `grid`: "
            "an int, or None for `tw.auto`. `stream`: a handle, or None for the framework's current "

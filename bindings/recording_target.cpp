@@ -33,6 +33,9 @@ class RecordingTarget : public LaunchTarget {
   int auto_grid(std::span<const std::int64_t> extents) const override {
     return choose_grid(*artifact_, extents, grid_limit_);
   }
+  void check_grid(std::int64_t grid) const override {
+    tilewire::check_grid(*artifact_, grid, grid_limit_);
+  }
   void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) override {
     if (!failure_.empty()) throw BackendError(failure_);
     ++num_launches_;

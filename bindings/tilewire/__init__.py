@@ -23,6 +23,7 @@ from tilewire.init import init as init
 from tilewire.kernel import Kernel as Kernel
 from tilewire.kernel import auto as auto
 from tilewire.kernel import kernel as kernel
+from tilewire.lane import Lane as Lane
 from tilewire.objects import Channel as Channel
 from tilewire.objects import Flag as Flag
 from tilewire.objects import Semaphore as Semaphore

@@ -7,23 +7,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tilewire import objects
-from tilewire._tilewire import DType, Target
+from tilewire._tilewire import Target
+from tilewire.creation import Creation
 from tilewire.errors import UserError
+from tilewire.lane import Lane, Lanes
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
-    from tilewire.objects import Channel, Element, Flag, Semaphore
-    from tilewire.record import Record
-    from tilewire.window import Window
+    from tilewire.objects import Element
+    from tilewire.place import Place
+    from tilewire.window import Symmetric
 
 
-class Communicator:
+class Communicator(Creation):
     """The ranks that work together, as this process (or this rank's function) sees them."""
 
     rank: int | None
     """This rank's number; None where one controller drives all ranks."""
     target: Target
     """What kernels are compiled for."""
+    _lanes: Lanes
 
     @property
     def size(self) -> int:
@@ -40,38 +43,42 @@ class Communicator:
         """Where windows lie and arguments must: `cpu`, `cuda:1`."""
         return "cpu"
 
-    def window(self, shape: Any, dtype: DType | Record, rotate: int | None = None) -> Window:
-        """Collective: symmetric memory of `shape` on every rank, cleared on the CPU only. `dtype`
-        may be a `tw.record(…)`. With `rotate=k`, each launch that takes it sees the next of k
-        copies, which are cleared everywhere: scratch that needs no barrier before refilling."""
-        return self._make(objects.window_request(self.size, shape, dtype, rotate))
+    def lane(self, number: int, sms: int | None = None, exclusive: bool = False) -> Lane:
+        """The lane of this number; collective where it is made, at its first call. Lane 0 is there.
 
-    def semaphore(self, shape: Any, init: int = 0) -> Semaphore:
-        """Collective: an array of counting semaphores that have `init` signals on every rank."""
-        return self._make(objects.semaphore_request(shape, init))
+        `sms` is its budget of multiprocessors: its grids have at most as many program instances,
+        and the budgets of all lanes fit the device together. `exclusive` is your promise that
+        nothing else waits on this GPU while its kernels do: their launches then carry no
+        cooperative attribute. A lane keeps its options: asking for others is a UserError.
+        """
+        found = self._lanes.find(number, sms, exclusive)
+        if found is not None:
+            return found
+        identity = self._make_lane(number, sms, exclusive)
+        return self._lanes.add(Lane(self, number, sms, exclusive, identity))
 
-    def flag(self, shape: Any) -> Flag:
-        """Collective: an array of flags, none of them set."""
-        return self._make(objects.flag_request(self.size, shape))
+    def get_lane(self, number: int) -> Lane:
+        """The lane of this number; UserError where it wasn't made."""
+        return self._lanes.get(number)
 
-    def channel(
-        self,
-        shape: Any,
-        tile: Any = (),
-        dtype: Any = None,
-        depth: int = 1,
-        exchange: bool = False,
-        signed_zero: bool = True,
-    ) -> Channel:
-        """Collective: an array of slots, each for messages of one tile of `dtype`: a scalar where
-        `tile` is (), a record's fields where `dtype` is a `tw.record(…)`. Up to `depth` messages
-        of a slot may be unread. `exchange=True`: only `exchange` uses it. `signed_zero=False`: -0.0
-        arrives as 0.0, and messages of an exchange take half the room."""
-        if dtype is None:
-            raise UserError("comm.channel: dtype= is missing: what its messages are made of")
-        return self._make(
-            objects.channel_request(self.size, shape, tile, dtype, depth, exchange, signed_zero)
-        )
+    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
+        """Collective: makes it on all ranks; its identity."""
+        raise NotImplementedError
+
+    def reserve(self, num_bytes: int) -> None:
+        """Collective: memory of every rank for windows and objects that are made later, registered
+        at once. Making them then registers nothing."""
+        raise NotImplementedError
+
+    def trim(self) -> None:
+        """Collective: gives the memory back to the device in which no window lies."""
+        raise NotImplementedError
+
+    def free(self, window: Symmetric) -> None:
+        """Collective: gives the memory of a window or of objects back, for later ones; nothing may
+        use it any more. What Python collects is given back as well, as soon as that has happened
+        on all ranks, when they next make something."""
+        raise NotImplementedError
 
     def stream_wait(
         self, element: Element, n: int = 1, *, timeout: Any = ..., stream: Any = None
@@ -85,8 +92,16 @@ class Communicator:
         stream_wait(self, element, n, timeout, stream)
 
     def _make(self, request: objects.Request) -> Any:
-        """Collective: what was asked for, holding its first content on all ranks."""
+        plain = request.kind == "window" and request.rotate == 0
+        return self._make_on(None if plain else self._lanes.get(0), request)
+
+    def _make_on(self, lane: Lane | None, request: objects.Request) -> Any:
+        """Collective: what was asked for, on this lane or on none."""
         raise NotImplementedError
+
+    def _require_own(self, window: Any, call: str) -> None:
+        if getattr(window, "comm", None) is not self:
+            raise UserError(f"{call} takes a window or objects of this communicator")
 
     def barrier(self) -> None:
         """Collective: returns when all ranks have called it and have done what they launched."""
@@ -100,8 +115,12 @@ class Communicator:
         """Gives windows and lanes back; collective on GPUs. May be called twice."""
         raise NotImplementedError
 
+    def abort(self) -> None:
+        """Makes all waiting kernels leave; afterwards only `close` is useful."""
+        raise NotImplementedError
+
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
         """Compiles where needed and launches; `bound` maps parameters to arguments."""
         raise NotImplementedError

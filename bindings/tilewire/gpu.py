@@ -11,8 +11,10 @@ from tilewire import _tilewire
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import UserError
+from tilewire.lane import Lane, Lanes
 from tilewire.launch import Call
-from tilewire.objects import Request, make_symmetric
+from tilewire.objects import Request, check_reserve, make_symmetric
+from tilewire.place import Place
 from tilewire.virtual import VirtualCommunicator, require_all_ranks
 from tilewire.window import Symmetric
 
@@ -36,6 +38,7 @@ def _load(compiled: Compiled, device: int, device_comm_bytes: int) -> Any:
 
 def _view_of(
     comm: GpuCommunicator | VirtualGpuCommunicator,
+    lane: Lane | None,
     memory: Any,
     request: Request,
     rank: int,
@@ -51,11 +54,12 @@ def _view_of(
         copies=[memory.address(each) for each in range(comm.size)],
         owner=memory,
         identity=comm._world.address,
+        lane=lane,
     )
     _tilewire.attach_window(made, memory, local_rank)
     made.memory = memory
     made.reshaped = lambda shape: _view_of(
-        comm, memory, replace(request, shape=shape), rank, local_rank
+        comm, lane, memory, replace(request, shape=shape), rank, local_rank
     )
     return made
 
@@ -63,7 +67,7 @@ def _view_of(
 def _memory_for(comm: GpuCommunicator | VirtualGpuCommunicator, request: Request) -> Any:
     """Collective: with its first content on all ranks, where it has one."""
     stream = _tilewire.current_stream(comm._device)
-    memory = comm._world.window(max(request.num_bytes, 1), stream)
+    memory = comm._world.window(max(request.num_bytes, 1), stream, request.what)
     if request.image is not None:
         comm._world.fill(memory, request.image)
     return memory
@@ -83,45 +87,56 @@ class _GpuLauncher(Communicator):
         num_bytes = self._world.device_comm_bytes if self._world is not None else 0
         return _load(compiled, self._device, num_bytes)
 
-    def _choose(self, kernel: Kernel, grid: Grid, call: Call) -> tuple[Any, int]:
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call, lane: int) -> tuple[Any, int]:
         """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
         return self._load(kernel.compile(self.target, call.specialisation, call.facts)), 0
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
         size = one_dimension(kernel, grid)
         call = Call(kernel, bound)
-        loaded, limit = self._choose(kernel, grid, call)
-        if size is not None:
-            loaded.check_grid(size, limit)
+        lane = 0 if place.lane is None else place.lane.number
+        loaded, limit = self._choose(kernel, grid, call, lane)
         # A kernel that meets nobody serves launches after this communicator is closed as well.
         world = self._world if loaded.takes_world else None
-        target = _tilewire.LaunchTarget(world, loaded, limit)
-        target.launch(size, call.values, stream)
+        target = _tilewire.LaunchTarget(world, loaded, limit, lane, place.serves_unnamed)
+        if size is not None:
+            target.check_grid(size)
+        target.launch(size, call.values, place.stream)
         launcher.add(target, dict(call.specialisation.constants), call.facts)
 
 
 class GpuCommunicator(_GpuLauncher):
     """One rank on one GPU, over NCCL."""
 
-    def __init__(self, world: Any, keep_alive: Any = None) -> None:
+    def __init__(
+        self, world: Any, keep_alive: Any = None, sms: int | None = None, exclusive: bool = False
+    ) -> None:
         self.rank: int = world.rank
         self.target: Target = world.target
         self._world = world
         self._device = world.device_ordinal
         self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
         self._agreed: dict[Any, int] = {}
+        self._lanes = Lanes(Lane(self, 0, sms, exclusive, world.lane_identity(0)))
 
-    def _make(self, request: Request) -> Any:
-        return _view_of(self, _memory_for(self, request), request, self.rank, 0)
+    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
+        stream = _tilewire.current_stream(self._device)
+        return self._world.make_lane(number, sms or 0, exclusive, stream)
+
+    def _make_on(self, lane: Lane | None, request: Request) -> Any:
+        return _view_of(self, lane, _memory_for(self, request), request, self.rank, 0)
+
+    def reserve(self, num_bytes: int) -> None:
+        self._world.reserve(check_reserve(num_bytes), _tilewire.current_stream(self._device))
+
+    def trim(self) -> None:
+        self._world.trim(_tilewire.current_stream(self._device))
 
     def free(self, window: Symmetric) -> None:
-        """Collective: gives the memory of a window or of objects back; nothing may use it any
-        more."""
-        if getattr(window, "comm", None) is not self:
-            raise UserError("comm.free takes a window of this communicator")
-        self._world.free(window.memory)
+        self._require_own(window, "comm.free")
+        self._world.free(window.memory)  # type: ignore[attr-defined]
         window.retire()
 
     def barrier(self) -> None:
@@ -135,24 +150,23 @@ class GpuCommunicator(_GpuLauncher):
         self._world.synchronize()
 
     def abort(self) -> None:
-        """Makes all waiting kernels leave; afterwards only `close` is useful."""
         self._world.abort()
 
     def close(self) -> None:
         self._world.close()
         forget(self)
 
-    def _choose(self, kernel: Kernel, grid: Grid, call: Call) -> tuple[Any, int]:
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call, lane: int) -> tuple[Any, int]:
         """What is special to this rank's arguments may need more room than was agreed; then the
         form for any arguments serves."""
-        loaded, _ = super()._choose(kernel, grid, call)
-        own = self._world.grid_limit(loaded)
+        loaded, _ = super()._choose(kernel, grid, call, lane)
+        own = self._world.grid_limit(loaded, lane)
         if not loaded.two_sided:
             return loaded, own
-        agreed = self._agree(kernel, grid, call, own)
+        agreed = self._agree(kernel, grid, call, lane, own)
         if own < agreed:
             loaded = self._load(kernel.compile(self.target, call.specialisation))
-            own = self._world.grid_limit(loaded)
+            own = self._world.grid_limit(loaded, lane)
         if own < agreed:
             raise UserError(
                 f"kernel `{kernel.name}`: the ranks agreed on up to {agreed} program instances at "
@@ -160,9 +174,10 @@ class GpuCommunicator(_GpuLauncher):
             )
         return loaded, agreed
 
-    def _agree(self, kernel: Kernel, grid: Grid, call: Call, own: int) -> int:
-        """The least limit over the ranks: collective, once per program, constants and grid."""
-        key = (kernel, repr(grid), call.specialisation)
+    def _agree(self, kernel: Kernel, grid: Grid, call: Call, lane: int, own: int) -> int:
+        """The least limit over the ranks: collective, once per program, constants, grid and
+        lane."""
+        key = (kernel, repr(grid), call.specialisation, lane)
         if key not in self._agreed:
             program = kernel.program(self.target, call.specialisation).text(locations=False)
             program = program.partition("\n")[2]  # the first line names a file, which may differ
@@ -170,7 +185,9 @@ class GpuCommunicator(_GpuLauncher):
             agreement = int.from_bytes(digest[:8], "little")
             source = kernel.source
             where = f"{os.path.basename(source.file)}:{source.line(source.function)}"
-            what = f"the launch of {kernel.name}[{grid!r}] ({where})"
+            constants = [f"{name}={value}" for name, value in call.specialisation.constants]
+            signature = f"{kernel.name}[{grid!r}]({', '.join(constants)})"
+            what = f"the launch of {signature} on lane {lane} ({where})"
             self._agreed[key] = self._world.agree_minimum(what, agreement, own)
         return self._agreed[key]
 
@@ -196,19 +213,39 @@ class LocalGpu(_GpuLauncher):
 class VirtualGpuCommunicator(VirtualCommunicator):
     """Virtual ranks on one GPU, driven by one controller like those on the CPU."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: Any, sms: int | None = None, exclusive: bool = False) -> None:
         self.rank = None
         self.target = world.target
         self._world = world
         self._device = world.device_ordinal
+        self._lanes = Lanes(Lane(self, 0, sms, exclusive, world.lane_identity(0)))
 
     @property
     def device(self) -> str:
         return f"cuda:{self._device}"
 
-    def _make(self, request: Request) -> Any:
+    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
+        stream = _tilewire.current_stream(self._device)
+        return self._world.make_lane(number, sms or 0, exclusive, stream)
+
+    def reserve(self, num_bytes: int) -> None:
+        self._world.reserve(check_reserve(num_bytes), _tilewire.current_stream(self._device))
+
+    def trim(self) -> None:
+        self._world.trim(_tilewire.current_stream(self._device))
+
+    def free(self, window: Symmetric) -> None:
+        self._require_own(window, "comm.free")
+        self._world.free(window.memory)  # type: ignore[attr-defined]
+        for each in window.of_ranks:  # type: ignore[attr-defined]
+            each.retire()
+
+    def abort(self) -> None:
+        self._world.abort()
+
+    def _make_on(self, lane: Lane | None, request: Request) -> Any:
         memory = _memory_for(self, request)
-        windows = [_view_of(self, memory, request, rank, rank) for rank in range(self.size)]
+        windows = [_view_of(self, lane, memory, request, rank, rank) for rank in range(self.size)]
         for window in windows:
             window.of_ranks = windows
         return windows[0]
@@ -228,7 +265,7 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         forget(self)
 
     def launch_calls(
-        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call | None]
+        self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]
     ) -> None:
         given = [each for each in calls if each is not None]
         facts = given[0].facts if all(each.facts == given[0].facts for each in given) else None
@@ -241,7 +278,8 @@ class VirtualGpuCommunicator(VirtualCommunicator):
             loaded,
             one_dimension(kernel, grid),
             values,
-            stream,
+            place.stream,
+            0 if place.lane is None else place.lane.number,
         )
 
     def _values_of(self, call: Call, rank: int) -> list[Any]:
@@ -250,7 +288,9 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         ]
 
 
-def virtual_ranks(world: str, device: str) -> Communicator:
+def virtual_ranks(
+    world: str, device: str, sms: int | None = None, exclusive: bool = False
+) -> Communicator:
     """`world` virtual ranks on one GPU (`cuda`: the current one, or `cuda:1`)."""
     if not world.isdigit():
         raise UserError(
@@ -261,4 +301,6 @@ def virtual_ranks(world: str, device: str) -> Communicator:
     if text and not text.isdigit():
         raise UserError(f"tw.init: {device!r} is no device; write 'cuda' or 'cuda:1'")
     ordinal = int(text) if text else _tilewire.current_device()
-    return VirtualGpuCommunicator(_tilewire.VirtualRanks.create(int(world), ordinal))
+    made = _tilewire.VirtualRanks.create(int(world), ordinal)
+    made.set_first_lane(sms or 0, True)  # virtual ranks are never launched cooperatively
+    return VirtualGpuCommunicator(made, sms, exclusive)

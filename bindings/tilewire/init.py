@@ -10,6 +10,7 @@ from tilewire import _tilewire
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, set_default
 from tilewire.errors import UserError
+from tilewire.lane import check_sms
 from tilewire.virtual import HostWorld, VirtualCommunicator
 
 
@@ -20,6 +21,7 @@ def init(
     seed: int | None = None,
     device: str = "cpu",
     exclusive: bool = False,
+    sms: int | None = None,
 ) -> Communicator:
     """Collective, except for virtual worlds: makes the communicator, current from then on.
 
@@ -34,43 +36,48 @@ def init(
     kernels do (another communicator's kernels, NCCL's): their launches then carry no cooperative
     attribute. Where the promise is broken, kernels that wait for each
     other may never all start.
+
+    `sms` is the budget of lane 0 in multiprocessors, as `comm.lane` has it.
     """
+    check_sms("tw.init", sms)
     if virtual is not None and process_group is not None:
         raise UserError("tw.init takes either virtual= or process_group=, not both")
     if virtual is not None:
-        comm = _virtual(str(virtual), seed, device)
+        comm = _virtual(str(virtual), seed, device, sms, exclusive)
     elif process_group is not None:
-        comm = _of_process_group(process_group, exclusive)
+        comm = _of_process_group(process_group, sms, exclusive)
     else:
-        comm = _of_environment(exclusive)
+        comm = _of_environment(sms, exclusive)
     set_default(comm)
     return comm
 
 
-def _virtual(world: str, seed: int | None, device: str) -> Communicator:
+def _virtual(
+    world: str, seed: int | None, device: str, sms: int | None, exclusive: bool
+) -> Communicator:
     if not isinstance(device, str):
         raise UserError(f"tw.init: the device is 'cpu' or 'cuda', found {device!r}")
     if device == "cpu":
-        return VirtualCommunicator(HostWorld(Target(f"cpu:world={world}"), seed))
+        return VirtualCommunicator(HostWorld(Target(f"cpu:world={world}"), seed), sms, exclusive)
     if device != "cuda" and not device.startswith("cuda:"):
         raise UserError(
             f"tw.init: the device of a virtual world is 'cpu' or 'cuda', found {device!r}"
         )
     from tilewire.gpu import virtual_ranks
 
-    return virtual_ranks(world, device)
+    return virtual_ranks(world, device, sms, exclusive)
 
 
 def _gpu_communicator(
-    world: _tilewire.Communicator, exclusive: bool, keep_alive: Any = None
+    world: _tilewire.Communicator, sms: int | None, exclusive: bool, keep_alive: Any = None
 ) -> Communicator:
     from tilewire.gpu import GpuCommunicator
 
-    world.set_first_lane(0, exclusive)
-    return GpuCommunicator(world, keep_alive=keep_alive)
+    world.set_first_lane(sms or 0, exclusive)
+    return GpuCommunicator(world, keep_alive, sms, exclusive)
 
 
-def _of_process_group(process_group: Any, exclusive: bool) -> Communicator:
+def _of_process_group(process_group: Any, sms: int | None, exclusive: bool) -> Communicator:
     from tilewire import process_group as groups
 
     rank, size = groups.rank_and_size(process_group)
@@ -79,15 +86,15 @@ def _of_process_group(process_group: Any, exclusive: bool) -> Communicator:
     adopted = groups.nccl_communicator(process_group)
     if adopted is not None:
         world = _tilewire.Communicator.adopt(adopted)
-        return _gpu_communicator(world, exclusive, keep_alive=process_group)
+        return _gpu_communicator(world, sms, exclusive, keep_alive=process_group)
     unique_id = groups.broadcast_bytes(
         process_group, _tilewire.Communicator.new_unique_id() if rank == 0 else None
     )
     world = _tilewire.Communicator.create(unique_id, rank, size, ordinal)
-    return _gpu_communicator(world, exclusive)
+    return _gpu_communicator(world, sms, exclusive)
 
 
-def _of_environment(exclusive: bool) -> Communicator:
+def _of_environment(sms: int | None, exclusive: bool) -> Communicator:
     from tilewire.exchange import share_bytes
 
     rank, size, local_rank = _integer("RANK"), _integer("WORLD_SIZE"), _integer("LOCAL_RANK")
@@ -107,7 +114,7 @@ def _of_environment(exclusive: bool) -> Communicator:
     made = _tilewire.Communicator.new_unique_id() if rank == 0 else None
     unique_id = share_bytes(made, rank, size, address, port)
     world = _tilewire.Communicator.create(unique_id, rank, size, local_rank)
-    return _gpu_communicator(world, exclusive)
+    return _gpu_communicator(world, sms, exclusive)
 
 
 def _warm_up(ordinal: int) -> None:

@@ -19,6 +19,7 @@ from tilewire.frontend.text import parse_arguments
 
 if TYPE_CHECKING:
     from tilewire._tilewire import Artifact, CompileReport
+    from tilewire.lane import Lane
 
 
 class Auto:
@@ -82,22 +83,27 @@ class Kernel:
         except (KeyError, TypeError):
             return self._launcher(grid, None)
 
-    def on(self, *, lane: int | None = None, stream: Any = None) -> KernelOn:
-        """`kernel.on(stream=s)[grid](…)`: another stream than the framework's current one."""
+    def on(self, *, lane: Lane | int | None = None, stream: Any = None) -> KernelOn:
+        """`kernel.on(lane=, stream=)[grid](…)`: on this lane (or the one of this number) instead of
+        that of the arguments or lane 0, on another stream than the framework's current one."""
         return KernelOn(self, lane, stream)
 
-    def _launcher(self, grid: Any, stream: int | None) -> Any:
+    def _launcher(self, grid: Any, stream: int | None, lane: Lane | int | None = None) -> Any:
         """Serves calls like the ones before from C++ alone, and gives all others to `launch`."""
         grid = check_grid(grid)
-        key = grid if stream is None else ("stream", grid, stream)
-        found = self._launchers.get(key)
+        # Those of a lane end with it.
+        launchers = self._launchers if lane is None or isinstance(lane, int) else lane.launchers
+        key: Any = grid
+        if stream is not None or lane is not None:
+            key = (self, grid, stream, lane)
+        found = launchers.get(key)
         if found is None:
             from tilewire.launch import make_launcher
 
-            found = make_launcher(self, grid, stream)
+            found = make_launcher(self, grid, stream, lane)
             if self.signature.bundles:
                 found = self.signature.spreading(found)
-            self._launchers[key] = found
+            launchers[key] = found
         return found
 
     def specialise(self, arguments: Mapping[str, Any]) -> Specialisation:
@@ -151,16 +157,22 @@ class Compiled:
 class KernelOn:
     """A kernel with the lane and the stream said."""
 
-    def __init__(self, kernel: Kernel, lane: int | None, stream: Any) -> None:
-        if lane not in (None, 0):
-            raise UserError(f"there is only lane 0, found {lane!r}")
+    def __init__(self, kernel: Kernel, lane: Any, stream: Any) -> None:
+        from tilewire.lane import Lane
         from tilewire.launch import stream_handle
 
+        is_number = isinstance(lane, int) and not isinstance(lane, bool) and lane >= 0
+        if lane is not None and not is_number and not isinstance(lane, Lane):
+            raise UserError(
+                f"kernel `{kernel.name}`: lane= is a lane, made by comm.lane(…), or the number of "
+                f"one, found {lane!r}"
+            )
         self.kernel = kernel
+        self.lane = lane
         self.stream = stream_handle(stream)
 
     def __getitem__(self, grid: Any) -> Any:
-        return self.kernel._launcher(grid, self.stream)
+        return self.kernel._launcher(grid, self.stream, self.lane)
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

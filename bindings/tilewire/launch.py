@@ -8,18 +8,22 @@ from tilewire import _tilewire
 from tilewire.communicator import Communicator, current
 from tilewire.errors import UserError
 from tilewire.frontend.signature import ArrayArgument
-from tilewire.window import Symmetric
+from tilewire.place import Place, find_communicator, find_place
 
 if TYPE_CHECKING:
     from tilewire.frontend.signature import Parameter, Specialisation
     from tilewire.kernel import Grid, Kernel
+    from tilewire.lane import Lane
 
 
-def make_launcher(kernel: Kernel, grid: Grid, stream: int | None) -> Any:
-    """The C++ launcher of `kernel[grid]`; what it can't serve comes to `launch`."""
+def make_launcher(
+    kernel: Kernel, grid: Grid, stream: int | None, lane: Lane | int | None = None
+) -> Any:
+    """The C++ launcher of `kernel[grid]`; what it can't serve comes to `launch`. `stream` and
+    `lane`: what `kernel.on` said."""
 
     def fallback(*args: Any, **kwargs: Any) -> None:
-        launch(kernel, grid, stream, launcher, args, kwargs)
+        launch(kernel, grid, stream, lane, launcher, args, kwargs)
 
     parameters = []
     for each in kernel.signature.parameters:
@@ -52,66 +56,37 @@ def launch(
     kernel: Kernel,
     grid: Grid,
     stream: int | None,
+    lane: Lane | int | None,
     launcher: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> None:
-    """Binds the arguments, and launches on the communicator that they belong to."""
+    """Binds the arguments, and launches on the communicator and the lane that they belong to; where
+    there is none, in this process alone, on the arrays' device."""
     bound = kernel.signature.bind(args, kwargs)
-    comm = _communicator_of(kernel, bound)
-    comm.launch(kernel, grid, stream, bound, launcher)
+    comm = find_communicator(kernel, bound, lane) or _current_for(_device_of(kernel, bound))
+    if comm is None:
+        launch_alone(kernel, grid, stream, bound, launcher)
+        return
+    comm.launch(kernel, grid, find_place(kernel, bound, comm, stream, lane), bound, launcher)
 
 
-def _communicator_of(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
-    """That of the windows; else the current one; else this process alone, on the arrays' device."""
-    found: tuple[str, Communicator] | None = None
-    for name, value in bound.items():
-        if isinstance(value, list) and any(isinstance(each, Symmetric) for each in value):
-            value = _same_on_all_ranks(kernel, name, value)
-        if not isinstance(value, Symmetric):
-            continue
-        if found is not None and found[1] is not value.comm:
-            raise UserError(
-                f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are "
-                f"{_kinds(bound[found[0]], value)} of two communicators: make both with one"
-            )
-        found = (name, value.comm)
-    if found is not None:
-        return found[1]
+def _current_for(device: str | None) -> Communicator | None:
+    """The current communicator, where it is for such a device or there is no array that says it."""
     comm = current()
-    device = _device_of(kernel, bound)
     kind = device and device.partition(":")[0]
-    if comm is not None and kind in (None, "cuda" if comm.target.is_cuda else "cpu"):
-        return comm
-    return _alone(kernel, bound)
-
-
-def _kinds(*values: Any) -> str:
-    kinds = list(dict.fromkeys(getattr(each, "kind", "window") + "s" for each in values))
-    return " and ".join(kinds)
-
-
-def _same_on_all_ranks(kernel: Kernel, name: str, windows: list[Any]) -> Any:
-    """The one window of a list with an item per rank; UserError where the ranks' differ."""
-    if any(each is not windows[0] for each in windows):
-        raise UserError(
-            f"kernel `{kernel.name}`: argument `{name}` is a list of different "
-            f"{_kinds(*windows)}: such an argument is the same on all ranks, pass it itself"
-        )
-    return windows[0]
+    fits = comm is not None and kind in (None, "cuda" if comm.target.is_cuda else "cpu")
+    return comm if fits else None
 
 
 def launch_alone(
     kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
 ) -> None:
     """Launches outside of any communicator, on the device where the arrays lie."""
-    _alone(kernel, bound).launch(kernel, grid, stream, bound, launcher)
-
-
-def _alone(kernel: Kernel, bound: dict[str, Any]) -> Communicator:
     from tilewire.this_process import local_communicator
 
-    return local_communicator(_device_of(kernel, bound) or "cpu")
+    alone = local_communicator(_device_of(kernel, bound) or "cpu")
+    alone.launch(kernel, grid, Place(stream, None), bound, launcher)
 
 
 def _device_of(kernel: Kernel, bound: dict[str, Any]) -> str | None:

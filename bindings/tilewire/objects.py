@@ -18,6 +18,7 @@ from tilewire.window import Symmetric, Window, check_shape, num_bytes
 
 if TYPE_CHECKING:
     from tilewire.communicator import Communicator
+    from tilewire.lane import Lane
 
 MAX_COUNT = 2**31 - 1  # counters are compared by signed differences
 MAX_ELEMENTS = 2**31 - 1
@@ -29,6 +30,8 @@ class SyncObject(Symmetric):
     and only they touch what lies in it."""
 
     comm: Communicator
+    lane: Lane
+    """Which launches that take it run on."""
     memory: Any
     of_ranks: list[SyncObject]
     record: Record | None = None
@@ -150,6 +153,7 @@ def make_symmetric(
     copies: list[int],
     owner: Any,
     identity: int,
+    lane: Lane | None,
 ) -> Any:
     """What `comm` was asked for, over memory at `copies`. `identity` tells communicators apart."""
     made = request.type(
@@ -161,12 +165,13 @@ def make_symmetric(
         copies=copies,
         owner=owner,
         communicator=identity,
-        lane=identity,
+        lane=0 if lane is None else lane.identity,
         kind=request.kind,
         rotate=request.rotate,
         channel=request.channel or EMPTY,
     )
     made.comm = comm
+    made.lane = lane
     made.record = request.record
     return made
 
@@ -252,6 +257,12 @@ def channel_request(
     if total >= 2**48:
         raise UserError(f"{what} takes {total} bytes per rank: make it smaller")
     return Request(what, "channel", DType.u8, items, total, b"", channel=channel, record=record)
+
+
+def check_reserve(num_bytes: Any) -> int:
+    """What `comm.reserve` takes; UserError where it is no size."""
+    _require("comm.reserve", "its argument", num_bytes, 1, 2**48 - 1)
+    return num_bytes
 
 
 def _object_shape(kind: str, shape: Any) -> tuple[int, ...]:

@@ -100,7 +100,7 @@ class Rendezvous:
         """Waits until all ranks have come, then gives this rank's item of `carry_out(requests)`.
 
         Ranks that have ended already have the request None, where `allow_missing`; else they are a
-        HangError. So is a rank that came with another `what`. An error is raised in every rank.
+        HangError. A rank that came with another `what` is a UserError. An error is raised in every rank.
         """
         with self._condition:
             self._require_turn(rank, what)
@@ -198,7 +198,7 @@ class Rendezvous:
         what = self._arrivals[first].what
         for rank, arrival in self._arrivals.items():
             if arrival.what != what:
-                raise HangError(
+                raise UserError(
                     f"ranks meet at different calls: rank {first} is in {what}, rank {rank} in "
                     f"{arrival.what}"
                 )

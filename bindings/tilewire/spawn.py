@@ -17,10 +17,13 @@ from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, set_of_thread
 from tilewire.errors import UserError
 from tilewire.kernel import Auto
+from tilewire.lane import Lane, Lanes, call_of
 from tilewire.launch import Call
-from tilewire.objects import Request
+from tilewire.objects import Request, check_reserve
+from tilewire.place import Place
 from tilewire.rendezvous import Ended, Rendezvous
-from tilewire.virtual import HostRequest, HostWorld
+from tilewire.virtual import NUM_SMS, HostRequest, HostWorld, require_no_stream
+from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
@@ -88,18 +91,54 @@ class RankCommunicator(Communicator):
         self._host = host
         self._meeting = meeting
         self._is_closed = False
+        self._is_aborted = False
+        self._lanes = Lanes(Lane(self, 0, None, False, host.lane_identity(0)))
 
-    def _make(self, request: Request) -> Any:
+    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
         self._require_open()
-        return self._meeting.meet(self.rank, request.what, (self, request), self._make_all)
+        call = call_of(number, sms, exclusive)
+
+        def make(_requests: list[Any]) -> list[Any]:
+            self._lanes.check_budgets(call, sms, NUM_SMS)
+            self._host.world.make_lane(number)
+            return [self._host.lane_identity(number)] * self.size
+
+        return self._meeting.meet(self.rank, call, None, make)
+
+    def _make_on(self, lane: Lane | None, request: Request) -> Any:
+        self._require_open()
+        given = (self, lane, request)
+        return self._meeting.meet(self.rank, request.what, given, self._make_all)
 
     def _make_all(self, given: list[Any]) -> list[Any]:
-        comms = [comm for comm, _ in given]
-        return self._host.make(comms, list(range(self.size)), given[0][1])
+        comms, lanes, requests = zip(*given, strict=True)
+        return self._host.make(list(comms), list(lanes), list(range(self.size)), requests[0])
+
+    def reserve(self, num_bytes: int) -> None:
+        self._require_open()
+        self._meet_only(f"comm.reserve({check_reserve(num_bytes)})")
+
+    def trim(self) -> None:
+        self._require_open()
+        self._meet_only("comm.trim()")
+
+    def free(self, window: Symmetric) -> None:
+        self._require_own(window, "comm.free")
+        self._require_open()
+        call = f"comm.free(a {window.kind} of {window.shape})"
+        place = window.memory.copies[0]  # type: ignore[attr-defined]
+        self._meeting.meet(self.rank, call, place, _require_one_window)
+        window.retire()
+
+    def abort(self) -> None:
+        self._is_aborted = True
+
+    def _meet_only(self, call: str) -> None:
+        self._meeting.meet(self.rank, call, None, lambda requests: requests)
 
     def barrier(self) -> None:
         self._require_open()
-        self._meeting.meet(self.rank, "comm.barrier()", None, lambda requests: requests)
+        self._meet_only("comm.barrier()")
 
     def check(self) -> None:
         self._require_open()
@@ -110,16 +149,17 @@ class RankCommunicator(Communicator):
     def _require_open(self) -> None:
         if self._is_closed:
             raise UserError("this communicator is closed")
+        if self._is_aborted:
+            raise UserError("this communicator was aborted: make a new one to go on")
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
         self._require_open()
-        if stream is not None:
-            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+        require_no_stream(kernel, place)
         what = f"the launch of {kernel.name}"
         self._meeting.require_turn(self.rank, what)
-        request = HostRequest(self._host, kernel, grid, Call(kernel, bound))
+        request = HostRequest(self._host, kernel, grid, Call(kernel, bound), place.lane)
         if not request.waits:
             requests: list[HostRequest | None] = [None] * self.size
             requests[self.rank] = request
@@ -133,6 +173,16 @@ class RankCommunicator(Communicator):
                 size = self._meeting.meet(self.rank, what, size, _least, allow_missing=True)
         launch = request.as_launch(size)
         self._meeting.launch(self.rank, what, lambda: self._host.world.begin(self.rank, launch))
+
+
+def _require_one_window(places: list[int]) -> list[None]:
+    for rank, place in enumerate(places):
+        if place != places[0]:
+            raise UserError(
+                f"comm.free: ranks 0 and {rank} give back different windows: all ranks free the "
+                f"same, in one order"
+            )
+    return [None] * len(places)
 
 
 def _least(sizes: list[int | None]) -> list[int]:

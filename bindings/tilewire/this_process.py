@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator
-from tilewire.errors import UserError
 from tilewire.launch import Call
-from tilewire.objects import Request
-from tilewire.virtual import HostRequest, HostWorld
+from tilewire.place import Place
+from tilewire.virtual import HostRequest, HostWorld, require_no_stream
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
@@ -25,9 +24,6 @@ class LocalHost(Communicator):
         self.target = Target("cpu")
         self._world = HostWorld(self.target, None)
 
-    def _make(self, request: Request) -> Any:
-        return self._world.make([self], [0], request)[0]
-
     def barrier(self) -> None:
         pass
 
@@ -38,11 +34,10 @@ class LocalHost(Communicator):
         pass
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
-        if stream is not None:
-            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
-        self._world.launch([HostRequest(self._world, kernel, grid, Call(kernel, bound))])
+        require_no_stream(kernel, place)
+        self._world.launch([HostRequest(self._world, kernel, grid, Call(kernel, bound), None)])
 
 
 @functools.cache

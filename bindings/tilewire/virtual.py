@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,19 @@ from tilewire import _tilewire
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
 from tilewire.errors import BackendError, HangError, UserError
+from tilewire.kernel import Auto
+from tilewire.lane import MAX_LANES, Lane, Lanes, call_of
 from tilewire.launch import Call
-from tilewire.objects import Request, make_symmetric
+from tilewire.objects import Request, check_reserve, make_symmetric
+from tilewire.place import Place
 from tilewire.types import ArrayAnnotation
 from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
     from tilewire.kernel import Compiled, Grid, Kernel
+
+
+NUM_SMS = 132  # what budgets of lanes are measured by, as on the GPU of `resident_limit`
 
 
 class HostWorld:
@@ -41,8 +48,19 @@ class HostWorld:
         if self.is_closed:
             raise UserError("this communicator is closed")
 
-    def make(self, comms: list[Communicator], ranks: list[int], request: Request) -> list[Any]:
-        """One window or array of objects, as each of `comms` (that is rank `ranks[i]`) sees it."""
+    def lane_identity(self, number: int) -> int:
+        """Tells lanes of all worlds apart."""
+        return id(self) * MAX_LANES + number + 1
+
+    def make(
+        self,
+        comms: list[Communicator],
+        lanes: list[Lane | None],
+        ranks: list[int],
+        request: Request,
+    ) -> list[Any]:
+        """One window or array of objects, as each of `comms` (that is rank `ranks[i]`) sees it, on
+        its lane `lanes[i]`."""
         self.require_open()
         try:
             memory = self.world.make_window(request.num_bytes)
@@ -56,11 +74,13 @@ class HostWorld:
             for address in memory.copies:
                 ctypes.memmove(address, request.image, len(request.image))
         return [
-            self._view_of(comm, rank, memory, request)
-            for comm, rank in zip(comms, ranks, strict=True)
+            self._view_of(comm, lane, rank, memory, request)
+            for comm, lane, rank in zip(comms, lanes, ranks, strict=True)
         ]
 
-    def _view_of(self, comm: Communicator, rank: int, memory: Any, request: Request) -> Any:
+    def _view_of(
+        self, comm: Communicator, lane: Lane | None, rank: int, memory: Any, request: Request
+    ) -> Any:
         made = make_symmetric(
             comm,
             request,
@@ -70,9 +90,11 @@ class HostWorld:
             copies=memory.copies,
             owner=memory,
             identity=id(self),
+            lane=lane,
         )
+        made.memory = memory
         made.reshaped = lambda shape: self._view_of(
-            comm, rank, memory, replace(request, shape=shape)
+            comm, lane, rank, memory, replace(request, shape=shape)
         )
         return made
 
@@ -109,9 +131,12 @@ class LaunchOrder:
 class HostRequest:
     """One rank's launch: a compiled kernel, its grid and packed arguments."""
 
-    def __init__(self, world: HostWorld, kernel: Kernel, grid: Grid, call: Call) -> None:
+    def __init__(
+        self, world: HostWorld, kernel: Kernel, grid: Grid, call: Call, lane: Lane | None
+    ) -> None:
         self.kernel = kernel
         self.grid = grid
+        self.lane = lane
         self.call = call
         self.compiled: Compiled = kernel.compile(world.target, call.specialisation, call.facts)
         self.loaded = self.compiled.loaded_on("cpu", _tilewire.CpuKernel)
@@ -125,7 +150,27 @@ class HostRequest:
     def is_two_sided(self) -> bool:
         return self.compiled.artifact.resources.two_sided
 
+    @property
+    def budget(self) -> int | None:
+        """Of the lane, if the kernel takes one."""
+        takes_lane = self.lane is not None and self.compiled.artifact.resources.lane
+        return self.lane.sms if takes_lane else None  # type: ignore[union-attr]
+
+    def check_budget(self) -> None:
+        """UserError where the lane's budget doesn't allow the grid."""
+        budget = self.budget
+        if budget is None or isinstance(self.grid, Auto):
+            return
+        size = math.prod(self.grid) if isinstance(self.grid, tuple) else self.grid
+        if size > budget:
+            raise UserError(
+                f"kernel `{self.kernel.name}`: a grid of {self.grid} on lane {self.lane.number}, "  # type: ignore[union-attr]
+                f"whose budget is {budget} multiprocessors: use tw.auto or a grid of at most "
+                f"{budget}"
+            )
+
     def auto_grid(self, limit: int) -> int:
+        limit = min(limit, self.budget or limit)
         return _tilewire.choose_grid(self.compiled.artifact, self.arguments.dimensions, limit)
 
     def shares_auto_grid(self, limit: int) -> bool:
@@ -152,21 +197,49 @@ class HostRequest:
         return len(grids) == 1
 
     def as_launch(self, auto_grid: int) -> tuple[Any, tuple[int, int, int], list[int], int]:
+        self.check_budget()
         if isinstance(self.grid, int):
             grid = (self.grid, 1, 1)
         elif isinstance(self.grid, tuple):
             grid = (*self.grid, 1, 1)[:3]
         else:
             grid = (auto_grid, 1, 1)
-        return self.loaded, grid, self.arguments.slots, 0
+        return self.loaded, grid, self.arguments.slots, self.lane.number if self.lane else 0
 
     def protocol(self) -> tuple[Any, ...]:
         """What must be the same on all ranks of a two-sided launch."""
-        return (self.kernel, self.grid, self.call.specialisation.constants)
+        number = self.lane.number if self.lane else 0
+        constants = self.call.specialisation.constants
+        return (self.kernel, self.grid, number, constants, self.deciding_integers())
+
+    def deciding_integers(self) -> tuple[tuple[str, int], ...]:
+        """The run-time integers on which it depends how often ranks meet."""
+        inputs = self.compiled.artifact.deciding_inputs
+        return tuple((name, self.arguments.slots[slot]) for name, slot in inputs)
 
     def describe(self) -> str:
-        constants = ", ".join(f"{name}={value}" for name, value in self.protocol()[2])
-        return f"{self.kernel.name}[{self.grid!r}]({constants})"
+        _, grid, lane, constants, integers = self.protocol()
+        given = ", ".join(f"{name}={value}" for name, value in (*constants, *integers))
+        return f"{self.kernel.name}[{grid!r}]({given})" + (f" on lane {lane}" if lane else "")
+
+
+def require_no_stream(kernel: Kernel, place: Place) -> None:
+    """UserError where `kernel.on(stream=)` says one."""
+    if place.stream is not None:
+        raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
+
+
+def check_protocols(requests: list[HostRequest | None]) -> None:
+    """HangError naming both where ranks would not do the same in one two-sided launch."""
+    first = requests[0]
+    for rank, request in enumerate(requests):
+        if request is None or first is None or not request.is_two_sided:
+            continue
+        if request.protocol() != first.protocol():
+            raise HangError(
+                f"ranks launch different things: rank 0 {first.describe()}, rank {rank} "
+                f"{request.describe()}"
+            )
 
 
 def require_all_ranks(kernel: Kernel, compiled: Compiled, calls: list[Call | None]) -> None:
@@ -187,32 +260,65 @@ class VirtualCommunicator(Communicator):
     takes neither a window nor a list runs once, outside of this world.
     """
 
-    def __init__(self, world: HostWorld) -> None:
+    _is_aborted = False
+
+    def __init__(self, world: HostWorld, sms: int | None = None, exclusive: bool = False) -> None:
         self.rank = None
         self.target = world.target
         self._world = world
+        self._lanes = Lanes(Lane(self, 0, sms, exclusive, world.lane_identity(0)))
 
-    def _make(self, request: Request) -> Any:
-        return self._world.make([self], [0], request)[0]
+    def _require_open(self) -> None:
+        self._world.require_open()
+        if self._is_aborted:
+            raise UserError("this communicator was aborted: make a new one to go on")
+
+    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
+        self._require_open()
+        self._lanes.check_budgets(call_of(number, sms, exclusive), sms, NUM_SMS)
+        self._world.world.make_lane(number)
+        return self._world.lane_identity(number)
+
+    def _make_on(self, lane: Lane | None, request: Request) -> Any:
+        self._require_open()
+        return self._world.make([self], [lane], [0], request)[0]
+
+    def reserve(self, num_bytes: int) -> None:
+        check_reserve(num_bytes)
+        self._require_open()
+
+    def trim(self) -> None:
+        self._require_open()
+
+    def free(self, window: Symmetric) -> None:
+        self._require_own(window, "comm.free")
+        self._require_open()
+        window.retire()
+
+    def abort(self) -> None:
+        self._is_aborted = True
 
     def barrier(self) -> None:
-        self._world.require_open()
+        self._require_open()
 
     def check(self) -> None:
-        self._world.require_open()
+        self._require_open()
 
     def close(self) -> None:
         self._world.is_closed = True
         forget(self)
 
     def launch(
-        self, kernel: Kernel, grid: Grid, stream: int | None, bound: dict[str, Any], launcher: Any
+        self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
-        if not any(isinstance(value, list | Symmetric) for value in bound.values()):
+        is_shared = any(isinstance(value, list | Symmetric) for value in bound.values())
+        if not is_shared and not place.is_said:
             from tilewire.launch import launch_alone
 
-            launch_alone(kernel, grid, stream, bound, launcher)
+            launch_alone(kernel, grid, place.stream, bound, launcher)
             return
+        if self._is_aborted:
+            self._require_open()
         calls: list[Call | None] = []
         for rank in range(self.size):
             chosen = self._of_rank(kernel, bound, rank)
@@ -227,16 +333,18 @@ class VirtualCommunicator(Communicator):
                     f"kernel `{kernel.name}`: the arguments of ranks {given[0]} and {rank} differ "
                     f"in dtype, rank or constants"
                 )
-        self.launch_calls(kernel, grid, stream, calls)
+        self.launch_calls(kernel, grid, place, calls)
 
     def launch_calls(
-        self, kernel: Kernel, grid: Grid, stream: int | None, calls: list[Call | None]
+        self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]
     ) -> None:
         """Launches on every rank that has arguments; their specialisation is the same."""
-        if stream is not None:
-            raise UserError(f"kernel `{kernel.name}`: the CPU has no streams")
-        requests = [call and HostRequest(self._world, kernel, grid, call) for call in calls]
+        require_no_stream(kernel, place)
+        requests = [
+            call and HostRequest(self._world, kernel, grid, call, place.lane) for call in calls
+        ]
         require_all_ranks(kernel, next(filter(None, requests)).compiled, calls)
+        check_protocols(requests)
         self._world.launch(requests)
 
     def _of_rank(self, kernel: Kernel, bound: dict[str, Any], rank: int) -> dict[str, Any]:

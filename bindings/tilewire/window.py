@@ -14,6 +14,7 @@ from tilewire.types import ArrayAnnotation, make_array_annotation
 
 if TYPE_CHECKING:
     from tilewire.communicator import Communicator
+    from tilewire.lane import Lane
 
 
 Symmetric = _tilewire.Window
@@ -29,6 +30,8 @@ class Window(Symmetric):
 
     annotation_kind = "window"
     comm: Communicator
+    lane: Lane | None = None
+    """Which launches that take it run on; None: any."""
     record: Record | None = None
     """Its element type, where that is a record: the last dimension holds the record's bytes."""
     memory: Any
@@ -66,6 +69,7 @@ def make_window(
     copies: list[int],
     owner: Any,
     identity: int,
+    lane: Lane | None = None,
 ) -> Window:
     """A window of `comm`. `identity` tells communicators apart; windows of two don't mix."""
     window = Window(
@@ -77,9 +81,10 @@ def make_window(
         copies=copies,
         owner=owner,
         communicator=identity,
-        lane=identity,
+        lane=0 if lane is None else lane.identity,
     )
     window.comm = comm
+    window.lane = lane
     return window
 
 

@@ -29,10 +29,6 @@ class FakeKernel:
     def __init__(self, device, artifact, device_comm_bytes):
         self.artifact = artifact
         self.two_sided = self.takes_world = artifact.resources.two_sided
-        self.checked = []
-
-    def check_grid(self, grid, limit):
-        self.checked.append((grid, limit))
 
 
 class FakeWorld:
@@ -45,9 +41,17 @@ class FakeWorld:
         self.agreements = []
         self.freed = []
         self.is_closed = False
+        self.lanes = {}
 
-    def grid_limit(self, kernel):
-        return 100
+    def lane_identity(self, number):
+        return self.address + number
+
+    def make_lane(self, number, sms, exclusive, stream):
+        self.lanes[number] = (sms, exclusive)
+        return self.lane_identity(number)
+
+    def grid_limit(self, kernel, lane):
+        return min(100, self.lanes.get(lane, (0, False))[0] or 100)
 
     def agree_minimum(self, what, agreement, value):
         self.agreements.append((what, agreement, value))
@@ -65,9 +69,13 @@ def targets(monkeypatch):
     """Every launch target that is made, in order."""
     made = []
 
-    def launch_target(world, kernel, limit):
+    def launch_target(world, kernel, limit, lane, serves_unnamed):
         address = world.address if world is not None else 0
-        made.append(_tilewire.RecordingTarget(kernel.artifact, 0, address, limit))
+        takes_lane = world is not None and kernel.artifact.resources.lane
+        identity = world.lane_identity(lane) if takes_lane else 0
+        made.append(
+            _tilewire.RecordingTarget(kernel.artifact, 0, address, limit, identity, serves_unnamed)
+        )
         return made[-1]
 
     class Played:
@@ -75,6 +83,7 @@ def targets(monkeypatch):
         LaunchTarget = staticmethod(launch_target)
         current_device = staticmethod(lambda: 0)
         device_architecture = staticmethod(lambda ordinal: "sm_90a")
+        current_stream = staticmethod(lambda ordinal: 0)
 
         def __getattr__(self, name):
             return getattr(_tilewire, name)
@@ -90,7 +99,7 @@ def comm():
     made.close()
 
 
-def window_of(comm, *shape):
+def window_of(comm, *shape, lane=None):
     window = make_window(
         comm,
         tw.f32,
@@ -101,6 +110,7 @@ def window_of(comm, *shape):
         copies=[ADDRESS, ADDRESS + 4096],
         owner=object(),
         identity=comm._world.address,
+        lane=lane,
     )
     window.memory = SimpleNamespace()
     return window
@@ -246,11 +256,47 @@ def test_windows_of_two_communicators(comm, targets):
         add[1](window_of(comm, 8), window_of(other, 8))
 
 
+def test_lanes_have_forms_of_their_own(comm, targets):
+    meeting, y = make_meeting(), CudaArray(8, 256)
+    lane = comm.lane(1, sms=16)
+    assert comm._world.lanes == {1: (16, False)}
+    plain, here = window_of(comm, 8, 256), window_of(comm, 8, 256, lane=lane)
+    for _ in range(3):
+        meeting[4](plain, y, 1.0)
+        meeting[4](here, y, 1.0)
+        meeting.on(lane=lane)[4](plain, y, 1.0)
+        meeting.on(lane=1)[4](plain, y, 1.0)
+    # On lane 0, on that of the arguments, and for each way to say it.
+    assert [each.num_launches for each in targets] == [3, 3, 3, 3]
+    assert len(comm._world.agreements) == 2
+    assert "on lane 1 (" in comm._world.agreements[1][0]
+    meeting[tw.auto](window_of(comm, 1000, 256, lane=lane), CudaArray(1000, 256), 1.0)
+    assert targets[-1].grid == 16
+    with pytest.raises(tw.UserError, match="`x` is on lane 1, but kernel.on.lane=. says lane 0"):
+        meeting.on(lane=0)[4](here, y, 1.0)
+
+
+def test_a_form_for_one_lane_refuses_arguments_of_another(comm, targets):
+    @tw.kernel
+    def add(a: tw.Window["N"], b: tw.Window["N"], *, N: tw.const):
+        tw.barrier()
+        tw.store(a[:], tw.load(b[:]))
+
+    lanes = [comm.lane(1), comm.lane(2)]
+    windows = [window_of(comm, 8, lane=lane) for lane in lanes]
+    add[1](windows[0], window_of(comm, 8))
+    add[1](windows[1], window_of(comm, 8))
+    for _ in range(2):
+        with pytest.raises(tw.UserError, match="`a` is on lane 1, argument `b` on lane 2"):
+            add[1](*windows)
+    assert [each.num_launches for each in targets] == [1, 1]
+
+
 def test_free(comm):
     x = window_of(comm, 8)
     comm.free(x)
     assert comm._world.freed == [x.memory]
-    with pytest.raises(tw.UserError, match="takes a window of this communicator"):
+    with pytest.raises(tw.UserError, match="takes a window or objects of this communicator"):
         gpu.GpuCommunicator(FakeWorld()).free(x)
 
 

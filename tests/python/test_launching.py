@@ -119,8 +119,8 @@ def test_on_says_the_stream_and_keeps_its_launcher():
     assert f.on(stream=64)[1] is f.on(stream=64)[1] is not f[1]
     with pytest.raises(tw.UserError, match="is no CUDA stream"):
         f.on(stream="fast")
-    with pytest.raises(tw.UserError, match="there is only lane 0"):
-        f.on(lane=3)
+    with pytest.raises(tw.UserError, match="lane= is a lane, made by comm.lane"):
+        f.on(lane="fast")
 
 
 def test_on_takes_streams_of_other_libraries():

@@ -1,0 +1,97 @@
+"""Where a launch runs: its communicator, lane and stream, by the arguments and `kernel.on`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewire.errors import UserError
+from tilewire.lane import Lane
+from tilewire.window import Symmetric
+
+if TYPE_CHECKING:
+    from tilewire.communicator import Communicator
+    from tilewire.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a communicator is told of where to launch."""
+
+    stream: int | None  # a handle; None: the framework's current one
+    lane: Lane | None  # None: this process alone, which has none
+    is_said: bool = False  # by `kernel.on(lane=)`
+
+    @property
+    def serves_unnamed(self) -> bool:
+        """Whether a call whose arguments are on no lane runs here too."""
+        return self.is_said or self.lane is None or self.lane.number == 0
+
+
+def find_communicator(kernel: Kernel, bound: dict[str, Any], said: Any) -> Communicator | None:
+    """That of the windows and objects among the arguments, and of the lane that was said, if any;
+    UserError where two differ."""
+    found: tuple[str, Any] | None = None
+    for name, value in _symmetric(kernel, bound):
+        if found is not None and found[1].comm is not value.comm:
+            raise UserError(
+                f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are "
+                f"{_kinds(found[1], value)} of two communicators: make both with one"
+            )
+        found = found or (name, value)
+    if not isinstance(said, Lane):
+        return found[1].comm if found is not None else None
+    if found is not None and found[1].comm is not said.comm:
+        raise UserError(
+            f"kernel `{kernel.name}`: lane={said} is a lane of another communicator than argument "
+            f"`{found[0]}`: launch on a lane of the one that made it"
+        )
+    return said.comm
+
+
+def find_place(
+    kernel: Kernel, bound: dict[str, Any], comm: Communicator, stream: int | None, said: Any
+) -> Place:
+    """On `comm`: the lane that was said, or that of the arguments; else lane 0. UserError where
+    two arguments are on different ones, or what was said differs."""
+    named: tuple[str, Lane] | None = None
+    for name, value in _symmetric(kernel, bound):
+        if value.lane is None:
+            continue
+        if named is not None and named[1] is not value.lane:
+            raise UserError(
+                f"kernel `{kernel.name}`: argument `{named[0]}` is on lane {named[1].number}, "
+                f"argument `{name}` on lane {value.lane.number}: a launch runs on one lane, make "
+                f"both on it"
+            )
+        named = named or (name, value.lane)
+    lane = comm.get_lane(said) if isinstance(said, int) else said
+    if lane is None:
+        return Place(stream, named[1] if named is not None else comm.get_lane(0))
+    if named is not None and named[1] is not lane:
+        raise UserError(
+            f"kernel `{kernel.name}`: argument `{named[0]}` is on lane {named[1].number}, but "
+            f"kernel.on(lane=) says lane {lane.number}: leave it out, or make the argument there"
+        )
+    return Place(stream, lane, is_said=True)
+
+
+def _symmetric(kernel: Kernel, bound: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The windows and objects among the arguments, with their names."""
+    found = []
+    for name, value in bound.items():
+        if isinstance(value, list) and any(isinstance(each, Symmetric) for each in value):
+            if any(each is not value[0] for each in value):
+                raise UserError(
+                    f"kernel `{kernel.name}`: argument `{name}` is a list of different "
+                    f"{_kinds(*value)}: such an argument is the same on all ranks, pass it itself"
+                )
+            value = value[0]
+        if isinstance(value, Symmetric):
+            found.append((name, value))
+    return found
+
+
+def _kinds(*values: Any) -> str:
+    kinds = list(dict.fromkeys(getattr(each, "kind", "window") + "s" for each in values))
+    return " and ".join(kinds)
