@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "bindings/array_protocols.h"
+#include "bindings/window_view.h"
 #include "compiler/ir/type.h"
 #include "compiler/support/error.h"
 
@@ -16,12 +17,6 @@ namespace py = pybind11;
 
 namespace tilewire::bindings {
 namespace {
-
-/// One rank's copy of a window, as an array of its own.
-struct WindowCopy {
-  std::shared_ptr<WindowObject> window;
-  int rank;
-};
 
 /// The registered type, for `as_window`; lives as long as the module, which is never unloaded.
 PyTypeObject* window_type = nullptr;
@@ -78,16 +73,27 @@ py::object to_numpy(const ArrayArgument& array, const py::object& self) {
   } else {
     dtype = numpy.attr("dtype")(numpy_name(array.dtype));
   }
+  // From the first element to behind the last one.
+  std::int64_t span = array.num_elements() > 0 ? 1 : 0;
+  py::list strides;
+  for (int i = 0; i < array.rank; ++i) {
+    strides.append(array.strides[i] * num_bytes(array.dtype));
+    if (span > 0) span += (array.shape[i] - 1) * array.strides[i];
+  }
   py::dict interface;
   interface["version"] = 3;
-  interface["shape"] = py::make_tuple(array.num_elements() * num_bytes(array.dtype));
+  interface["shape"] = py::make_tuple(span * num_bytes(array.dtype));
   interface["typestr"] = "|u1";
   interface["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), false);
   py::object holder = py::module_::import("types").attr("SimpleNamespace")(
       py::arg("__array_interface__") = interface, py::arg("owner") = self);
   const py::tuple shape =
       py::cast(std::vector<std::int64_t>(array.shape, array.shape + array.rank));
-  return numpy.attr("asarray")(holder).attr("view")(dtype).attr("reshape")(shape);
+  const py::object flat = numpy.attr("asarray")(holder).attr("view")(dtype);
+  if (array.is_contiguous()) return flat.attr("reshape")(shape);
+  return numpy.attr("lib")
+      .attr("stride_tricks")
+      .attr("as_strided")(flat, shape, py::tuple(strides));
 }
 
 /// Adds what a window and a rank's copy of one have in common.
@@ -270,13 +276,22 @@ void bind_window(py::module_& module) {
       .def(
           "at",
           [](const std::shared_ptr<WindowObject>& self, int rank) {
-            self->copy_of(rank);  // throws where it can't be reached
-            return WindowCopy{self, rank};
+            return WindowView::whole(self, rank);
           },
-          py::arg("rank"), "The copy of a rank, for the host.");
-  py::class_<WindowCopy> copy(module, "WindowCopy", "One rank's copy of a window, for the host.");
-  define_array_methods(copy,
-                       [](const WindowCopy& self) { return self.window->copy_of(self.rank); });
+          py::arg("rank"), "The copy of a rank, for the host.")
+      .def(
+          "__getitem__",
+          [](const std::shared_ptr<WindowObject>& self, const py::object& key) {
+            return WindowView::whole(self, self->rank).sliced(key);
+          },
+          py::arg("key"), "A part of this rank's copy, for the host.");
+  py::class_<WindowView> view(module, "WindowView",
+                              "A part of one rank's copy of a window, for the host.");
+  define_array_methods(view, [](const WindowView& self) { return self.array(); });
+  view.def_readonly("rank", &WindowView::rank)
+      .def_property_readonly("window", [](const WindowView& self) { return self.window; })
+      .def("at", &WindowView::at, py::arg("rank"), "The same part of another rank's copy.")
+      .def("__getitem__", &WindowView::sliced, py::arg("key"), "A part of it.");
 }
 
 }  // namespace tilewire::bindings

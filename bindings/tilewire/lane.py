@@ -20,8 +20,8 @@ class Lane(Creation):
 
     Its windows and objects are made by `lane.window(…)`, `lane.flag(…)` and so on, collectively.
     A launch that communicates runs on the lane of its arguments, else on the one that
-    `kernel.on(lane=lane)` says, else on lane 0. Two-sided launches of one lane take turns, whichever
-    streams they are on; those of two lanes may run at once.
+    `kernel.on(lane=lane)` says, else on lane 0. Two-sided launches of one lane take turns,
+    whichever streams they are on; those of two lanes may run at once.
     """
 
     def __init__(

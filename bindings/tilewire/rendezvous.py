@@ -100,7 +100,8 @@ class Rendezvous:
         """Waits until all ranks have come, then gives this rank's item of `carry_out(requests)`.
 
         Ranks that have ended already have the request None, where `allow_missing`; else they are a
-        HangError. A rank that came with another `what` is a UserError. An error is raised in every rank.
+        HangError. A rank that came with another `what` is a UserError. An error is raised in every
+        rank.
         """
         with self._condition:
             self._require_turn(rank, what)

@@ -258,8 +258,8 @@ def test_windows_of_two_communicators(comm, targets):
 
 def test_lanes_have_forms_of_their_own(comm, targets):
     meeting, y = make_meeting(), CudaArray(8, 256)
-    lane = comm.lane(1, sms=16)
-    assert comm._world.lanes == {1: (16, False)}
+    lane = comm.lane(1, sms=48)
+    assert comm._world.lanes == {1: (48, False)}
     plain, here = window_of(comm, 8, 256), window_of(comm, 8, 256, lane=lane)
     for _ in range(3):
         meeting[4](plain, y, 1.0)
@@ -271,8 +271,8 @@ def test_lanes_have_forms_of_their_own(comm, targets):
     assert len(comm._world.agreements) == 2
     assert "on lane 1 (" in comm._world.agreements[1][0]
     meeting[tw.auto](window_of(comm, 1000, 256, lane=lane), CudaArray(1000, 256), 1.0)
-    assert targets[-1].grid == 16
-    with pytest.raises(tw.UserError, match="`x` is on lane 1, but kernel.on.lane=. says lane 0"):
+    assert targets[-1].grid == 12
+    with pytest.raises(tw.UserError, match=r"`x` is on lane 1, but kernel\.on\(lane=\) says lane 0"):
         meeting.on(lane=0)[4](here, y, 1.0)
 
 

@@ -109,8 +109,8 @@ def test_a_budget_caps_grids():
         x = filled(lane.window(1, tw.f32), comm)
         y = outputs(comm)
         assert message(lambda: gather[5](x, y)) == (
-            "kernel `gather`: a grid of 5 on lane 1, whose budget is 4 multiprocessors: use tw.auto "
-            "or a grid of at most 4"
+            "kernel `gather`: a grid of 5 on lane 1, whose budget is 4 multiprocessors: use "
+            "tw.auto or a grid of at most 4"
         )
         for grid in (4, tw.auto):
             gather[grid](x, y)
@@ -243,7 +243,8 @@ def test_shapes_that_decide_how_often_ranks_meet():
         x = [np.zeros(2 + rank, np.float32) for rank in range(2)]
         text = message(lambda: meet_per_row[1](x, outputs(comm)), tw.HangError)
         assert text == (
-            "ranks launch different things: rank 0 meet_per_row[1](T=2), rank 1 meet_per_row[1](T=3)"
+            "ranks launch different things: rank 0 meet_per_row[1](T=2), rank 1 "
+            "meet_per_row[1](T=3)"
         )
 
 
@@ -289,8 +290,8 @@ def test_one_rank_allocates_and_the_other_does_not():
             comm.lane(1).window(4, tw.f32)
 
     assert spawned(main, tw.HangError) == (
-        "rank 0 waits in comm.lane(1, sms=None, exclusive=False) for rank 1, which returned without "
-        "calling it"
+        "rank 0 waits in comm.lane(1, sms=None, exclusive=False) for rank 1, which returned "
+        "without calling it"
     )
 
 

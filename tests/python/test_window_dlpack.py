@@ -192,3 +192,39 @@ def test_torch_from_dlpack_shares_memory():
         assert tuple(shared.shape) == (3, 4)
         shared.fill_(1)
         assert memory.copies[0].any()
+
+
+def test_parts_of_a_window():
+    with tw.init(virtual="2") as comm:
+        x = comm.window((4, 6), tw.f32)
+        for rank in range(2):
+            x.at(rank)[:] = numpy.arange(24).reshape(4, 6) + 100 * rank
+        whole = numpy.arange(24, dtype=numpy.float32).reshape(4, 6)
+        for key in (0, -1, (1, 2), slice(1, 3), (slice(None), slice(1, None, 2)), ..., (..., 3)):
+            part = x[key]
+            assert numpy.array_equal(part.numpy(), whole[key]) and part.rank == 0
+            assert numpy.array_equal(numpy.asarray(part.at(1)), whole[key] + 100)
+            assert part.shape == whole[key].shape
+        assert numpy.array_equal(numpy.from_dlpack(x[1:3, ::2]), whole[1:3, ::2])
+        assert numpy.array_equal(x[1:][0, 2:].numpy(), whole[1, 2:])
+        x[2, 1:3].numpy()[:] = 7.0
+        assert x.at(0)[2].tolist() == [12, 7, 7, 15, 16, 17]
+        assert [row.numpy().tolist() for row in x] == x.at(0).tolist()
+        assert x[2:2].numpy().shape == (0, 6)
+
+
+def test_keys_that_are_no_part_of_a_window():
+    with tw.init(virtual="2") as comm:
+        x = comm.window((4, 6), tw.f32)
+        for key in (4, -5, (0, 6), (0, 0, 0), (..., ...)):
+            with pytest.raises(IndexError):
+                x[key]
+        for key in ("a", None, True, [0, 1], slice(None, None, -1)):
+            with pytest.raises(tw.UserError):
+                x[key]
+        with pytest.raises(tw.UserError, match="rotating window has no view on the host"):
+            comm.window(4, tw.f32, rotate=2)[0]
+        part = x[1]
+        comm.free(x)
+        with pytest.raises(tw.UserError, match="given back by `comm.free`"):
+            part.numpy()
