@@ -32,7 +32,7 @@ Artifact full_artifact() {
     artifact.arguments.push_back({kind, static_cast<int>(artifact.arguments.size()), 2});
   }
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
-  artifact.launch = {512, 2, true, 1024, {1, 0}, 3};
+  artifact.launch = {512, 2, true, 1024, {{1, 1}, {0, 1}}, 7, 3};
   artifact.resources = {true, false, true, false};
   artifact.protocol = {.name = "k(B=3)", .digest = 0xfedcba9876543210, .slots = {3, 5}};
   artifact.arena_bytes = std::int64_t{1} << 40;
@@ -67,6 +67,7 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.launch.cooperative);
   CHECK(read.launch.dynamic_shared_bytes == 1024);
   CHECK(read.launch.useful_grid == std::vector<GridBound>{{1, 1}, {0, 1}});
+  CHECK(read.launch.max_grid == 7);
   CHECK(read.launch.num_counters == 3);
   CHECK(read.resources == artifact.resources);
   CHECK(read.protocol.name == artifact.protocol.name);
