@@ -14,7 +14,10 @@ constexpr AttributeSpec kSite = {"site", AttributeSpec::Kind::kInteger, false,
                                  "its number in hang reports"};
 constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
                                     "waits without a deadline"};
-constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true, "`gpu` or `system`"};
+constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true,
+                                  "where those are who use it: `gpu` or `system`"};
+constexpr AttributeSpec kTold = {"told", AttributeSpec::Kind::kText, true,
+                                 "where those are who learn of it: `gpu` or `system`"};
 
 void require_count(const OpCall& call, std::size_t operand) {
   if (call.operands[operand] == Type::scalar(DType::kU32)) return;
@@ -50,6 +53,7 @@ std::vector<Type> infer_lowered(const OpCall& call) {
 
 std::vector<Type> infer_semaphore_signal(const OpCall& call) {
   require_one_of(call, "order", {"release", "relaxed"});
+  require_one_of(call, "told", {"gpu", "system"});
   return infer_lowered(call);
 }
 
@@ -68,17 +72,21 @@ std::string describe_wait(const Statement& statement, const Program&) {
   return fmt::format("wait({})", place->name);
 }
 
-std::string_view scope_name(const Statement& statement) {
-  return statement.text("scope") == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
+std::string_view scope_name(const Statement& statement, std::string_view attribute = "scope") {
+  return statement.text(attribute) == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
 }
 
 void emit_signal_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("semaphore.cuh");
   const bool releases = statement.text("order") == "release";
+  std::string scopes(scope_name(statement, "told"));
+  if (statement.text("told") != statement.text("scope")) {
+    scopes += fmt::format(", {}", scope_name(statement));
+  }
   emit_object_op(access, emitter,
                  fmt::format("tw::signal_semaphore<tw::Order::{}, {}>({}, {});",
-                             releases ? "kRelease" : "kRelaxed", scope_name(statement),
+                             releases ? "kRelease" : "kRelaxed", scopes,
                              emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
@@ -155,7 +163,7 @@ OpInfo semaphore_signal_op() {
   op.attributes = object_access_attributes();
   op.attributes.push_back(
       {"order", AttributeSpec::Kind::kText, true, "`release`, or `relaxed` where nothing is new"});
-  op.attributes.push_back(kScope);
+  op.attributes.insert(op.attributes.end(), {kScope, kTold});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;

@@ -119,7 +119,7 @@ class UnreleasedWork {
   Pending step_signal(const Statement& op, Pending pending) {
     if (!releases(op)) return pending;
     is_before_[&op] |= pending.by_signals;
-    pending.by_signals = pending.by_signals && op.text("scope") != "system";
+    pending.by_signals = pending.by_signals && op.text("told") != "system";
     return pending;
   }
 

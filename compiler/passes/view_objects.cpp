@@ -63,17 +63,19 @@ void check_shape(const Statement& statement, const LoweredView& view) {
   }
 }
 
-/// Whom an op that tells or waits orders memory with. What it tells covers all that this instance
-/// did before, until a later pass finds that nothing is new.
+/// Where those are who use the object, and whom an op that tells orders memory with. What it tells
+/// covers all that this instance did before, until a later pass finds that nothing is new.
 void describe_meeting(const Statement& statement, const LoweredView& view, Attributes& attributes,
                       const Program& program) {
   const Meeting& meeting = statement.op->meeting;
   if (meeting.waits && view.rank != nullptr) {
     refuse(statement, "waits on this rank's own; leave out `.at(…)`");
   }
-  const bool is_local = program.world_size == 1 || (!meeting.waits && view.rank == nullptr);
-  attributes["scope"] = std::string(is_local ? "gpu" : "system");
-  if (meeting.tells) attributes["order"] = std::string("release");
+  const bool is_alone = program.world_size == 1;
+  attributes["scope"] = std::string(is_alone ? "gpu" : "system");
+  if (!meeting.tells) return;
+  attributes["order"] = std::string("release");
+  attributes["told"] = std::string(is_alone || view.rank == nullptr ? "gpu" : "system");
 }
 
 }  // namespace

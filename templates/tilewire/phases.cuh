@@ -84,6 +84,13 @@ TILEWIRE_DEVICE void arrive_system(uint32_t* word, uint32_t count) {
                  : "memory");
   }
 }
+/// One that instances of this rank are told of, behind a fence of the GPU's scope, at a word that
+/// peers arrive at too.
+TILEWIRE_DEVICE void arrive_here(uint32_t* word, uint32_t count) {
+  asm volatile("red.relaxed.sys.global.add.u32 [%0], %1; // arrive released here" ::"l"(word),
+               "r"(count)
+               : "memory");
+}
 template <bool kReleased>
 TILEWIRE_DEVICE void arrive_gpu(uint32_t* word, uint32_t count) {
   if constexpr (kReleased) {

@@ -12,18 +12,22 @@
 
 namespace tilewire::device {
 
-/// Adds to a semaphore, here or at a peer. `kScope`: of those who may wait for it.
+/// Adds to a semaphore, here or at a peer. `kTold`: where who waits for this one may be; `kScope`:
+/// where anybody who signals it may be.
 ///
 /// A fence and a relaxed addition: where nothing new was written since, later ones need no fence.
-template <Order kOrder, Scope kScope>
+template <Order kOrder, Scope kTold, Scope kScope = kTold>
 TILEWIRE_DEVICE void signal_semaphore(uint64_t* cell, uint32_t n) {
+  constexpr bool kReleases = kOrder == Order::kRelease;
   if (threadIdx.x != 0) return;
-  if constexpr (kOrder == Order::kRelease) fence<kScope>();
+  if constexpr (kReleases) fence<kTold>();
   uint32_t* signals = &reinterpret_cast<SemaphoreCell*>(cell)->signals;
-  if constexpr (kScope == Scope::kSystem) {
-    arrive_system<kOrder == Order::kRelease>(signals, n);
+  if constexpr (kScope == Scope::kGpu) {
+    arrive_gpu<kReleases>(signals, n);
+  } else if constexpr (kReleases && kTold == Scope::kGpu) {
+    arrive_here(signals, n);
   } else {
-    arrive_gpu<kOrder == Order::kRelease>(signals, n);
+    arrive_system<kReleases>(signals, n);
   }
 }
 

@@ -4,6 +4,8 @@ Strong accesses (`relaxed`, `acquire`, …) say in a comment what they are for:
 
     arrive            tells others that this instance is here, orders nothing
     arrive released   the same; a fence of its scope or a wider one covers what was written before
+    arrive released here   the same for instances of this rank, whose fence has the GPU's scope: the
+                      word is one that peers arrive at too
     poll              looks for what others arrive at
     own phase         reads this instance's state
     atomic            the user's: its order is fences around it
@@ -22,6 +24,7 @@ from ptx import Function, Instruction, functions_of
 
 SILENT = {"arrive", "poll", "own phase", "atomic", "packet", "stop word", "report", "launch log"}
 BOOK_KEEPING = {"stop word", "report"}
+RELEASED = {"arrive released", "arrive released here"}
 WAIT_CALL = re.compile(r"\bwait_for|\bwait")
 
 
@@ -176,7 +179,7 @@ def strong_accesses_say_what_they_are_for(kernel: Kernel):
             if each.is_a("volatile") and "report" not in role(each):
                 continue  # inside of reports and of swaps until nobody came between
             ordered = each.is_a("acquire") or each.is_a("release") or each.is_a("acq_rel")
-            if not ordered and role(each) not in SILENT | {"arrive released"}:
+            if not ordered and role(each) not in SILENT | RELEASED:
                 yield f"{function.name}: {each.text} has the comment {role(each)!r}"
 
 
@@ -185,11 +188,11 @@ def arrivals_that_release_stand_behind_a_fence(kernel: Kernel):
     count = 0
     for function in kernel.functions:
         for index, each in enumerate(function.instructions):
-            if role(each) != "arrive released":
+            if role(each) not in RELEASED:
                 continue
             count += 1
             scopes = ("fence.acq_rel.sys",)
-            if each.is_a("gpu"):
+            if each.is_a("gpu") or role(each) == "arrive released here":
                 scopes = ("fence.acq_rel.sys", "fence.acq_rel.gpu")
 
             def is_cover(other: Instruction, scopes=scopes) -> bool:
@@ -199,7 +202,7 @@ def arrivals_that_release_stand_behind_a_fence(kernel: Kernel):
                 return is_bulk_store(other) or other.name.startswith(("red.relaxed", "st.global.v"))
 
             def stops(other: Instruction) -> bool:
-                return is_uncovered(other) and role(other) not in SILENT | {"arrive released"}
+                return is_uncovered(other) and role(other) not in SILENT | RELEASED
 
             if not function.every_way_back_meets(index, is_cover, stops):
                 yield f"{function.name}: {each.text}"

@@ -76,6 +76,6 @@ swap_with_back_pressure_kernel(float* x, const __grid_constant__ tw::WindowHandl
 
     // 9. swap_with_back_pressure.py:18: signal free
     __syncthreads();
-    tw::signal_semaphore<tw::Order::kRelease, tw::Scope::kGpu>(address, cast);
+    tw::signal_semaphore<tw::Order::kRelease, tw::Scope::kGpu, tw::Scope::kSystem>(address, cast);
   }
 }
