@@ -341,6 +341,24 @@ def additions_of_all_ranks(comm, rounds, grid=1, broken="", K=33):
     return total(comm, wrong)
 
 
+def two_lanes_at_once(comm, rounds, grid=1, broken="", K=33):
+    """Two kernels that know nothing of each other, on GPUs side by side."""
+    grid = min(grid, 32)
+    lanes = [comm.lane(number, sms=32) for number in (11, 12)]
+    windows = [lane.window((comm.size, grid, K), tw.i32) for lane in lanes]
+    wrong = [zeros(comm, grid) for _ in lanes]
+    streams = [None, None]
+    if comm.target.is_cuda:
+        import torch
+
+        streams = [torch.cuda.Stream() for _ in lanes]
+        torch.cuda.synchronize()
+    for _ in range(3):
+        for stream, x, count in zip(streams, windows, wrong, strict=True):
+            messages.on(stream=stream)[grid](x, count, rounds, BROKEN=broken)
+    return sum(total(comm, count) for count in wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
@@ -351,5 +369,6 @@ LITMUS = {
     "message passing by puts": (message_passing_by_puts, ["order", "wait"]),
     "copies that signal": (copies_that_signal, ["wait", "credit"]),
     "additions of all ranks": (additions_of_all_ranks, ["written", "read"]),
+    "two lanes at once": (two_lanes_at_once, ["written", "read"]),
     "ring with credits": (ring_with_credits, ["wait", "credit"]),
 }
