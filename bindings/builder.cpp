@@ -137,6 +137,15 @@ void bind_reports(Class& builder) {
            py::arg("values") = std::vector<Operand>{});
 }
 
+void bind_channels(Class& builder) {
+  builder.def("send", &Builder::send, py::arg("slot").none(false), py::arg("values"))
+      .def("recv", &Builder::recv, kReference, py::arg("slot").none(false))
+      .def("exchange", &Builder::exchange, kReference, py::arg("slot").none(false),
+           py::arg("values"))
+      .def("channel_name", &Builder::channel_name, py::arg("slot").none(false),
+           "The parameter that a slot is of.");
+}
+
 void bind_inline_cuda(Class& builder) {
   builder.def(
       "inline_cuda",
@@ -284,6 +293,7 @@ void bind_builder(py::module_& module) {
   bind_moves(builder);
   bind_inline_cuda(builder);
   bind_reports(builder);
+  bind_channels(builder);
   bind_atomics(builder);
   bind_matmul(builder);
   bind_numbers(builder);

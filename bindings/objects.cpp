@@ -2,6 +2,7 @@
 #include <pybind11/operators.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,28 @@ void bind_channel_type(py::module_& module) {
       .def("__repr__", [](const ChannelType& self) { return "<" + text_of(self) + ">"; });
 }
 
+/// A channel's memory on each rank as if `start` messages had gone through each of its slots, both
+/// ways: counts, credits, and what the last messages left in the buffers.
+py::bytes channel_image(const ChannelType& type, std::int64_t num_elements, int world_size,
+                        std::uint32_t start) {
+  const device::ChannelLayout layout = type.layout(num_elements, world_size);
+  std::string image(static_cast<std::size_t>(layout.num_bytes()), '\0');
+  const auto put = [&image](std::int64_t offset, const auto& value) {
+    std::memcpy(image.data() + offset, &value, sizeof(value));
+  };
+  const device::ChannelCount count = {start, 0};
+  for (std::int64_t slot = 0; slot < layout.slots; ++slot) {
+    put(layout.received(slot), count);
+    for (int peer = 0; layout.carrying == Carrying::kTagged && peer < world_size; ++peer) {
+      put(layout.sent(peer, slot), count);
+      put(layout.credit(peer, slot), start);
+    }
+  }
+  const bool has_tags = layout.carrying != Carrying::kReserved;
+  for (std::int64_t i = layout.buffers(); has_tags && i < layout.num_bytes(); i += 4) put(i, start);
+  return image;
+}
+
 }  // namespace
 
 void bind_objects(py::module_& module) {
@@ -80,6 +103,8 @@ void bind_objects(py::module_& module) {
         return type.layout(num_slots, world_size).num_bytes();
       },
       py::arg("type"), py::arg("num_slots"), py::arg("world_size"));
+  module.def("channel_image", &channel_image, py::arg("type"), py::arg("num_elements"),
+             py::arg("world_size"), py::arg("start"), "Of a channel that was used, for tests.");
   module.def(
       "rotating_bytes",
       [](int world_size, std::uint64_t num_bytes, std::uint64_t num_copies) {

@@ -48,9 +48,10 @@ class Creation:
         signed_zero: bool = True,
     ) -> Channel:
         """Collective: an array of slots, each for messages of one tile of `dtype`: a scalar where
-        `tile` is (), a record's fields where `dtype` is a `tw.record(…)`. Up to `depth` messages
-        of a slot may be unread. `exchange=True`: only `exchange` uses it. `signed_zero=False`: -0.0
-        arrives as 0.0, and messages of an exchange take half the room."""
+        `tile` is (), a record's fields where `dtype` is a `tw.record(…)`, several values where it
+        is a tuple, as `(tw.bf16[2048], tw.i32)`. Up to `depth` messages of a slot may be unread.
+        `exchange=True`: only `exchange` uses it. `signed_zero=False`: -0.0 arrives as 0.0, and
+        messages of an exchange take half the room."""
         if dtype is None:
             raise UserError("comm.channel: dtype= is missing: what its messages are made of")
         return self._make(

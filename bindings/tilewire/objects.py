@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilewire import _tilewire
 from tilewire._tilewire import ChannelType, DType
 from tilewire.errors import UserError
-from tilewire.record import Record
+from tilewire.record import FieldType, Record
 from tilewire.types import ArrayAnnotation, as_dtype, make_array_annotation
 from tilewire.window import Symmetric, Window, check_shape, num_bytes
 
@@ -228,7 +228,9 @@ def channel_request(
     depth: Any,
     exchange: Any,
     signed_zero: Any,
+    start: int = 0,
 ) -> Request:
+    """`start`: messages that have gone through each slot, for tests of counts that wrap around."""
     what = (
         f"comm.channel({shape!r}, tile={tile!r}, dtype={dtype!r}, depth={depth!r}, "
         f"exchange={exchange!r}, signed_zero={signed_zero!r})"
@@ -246,17 +248,33 @@ def channel_request(
             f"{what}: signed_zero=False is for channels that only `exchange` uses: pass "
             f"exchange=True too"
         )
+    if exchange and items[0] != world_size:
+        raise UserError(
+            f"{what}: the first dimension of a channel for exchanges is the {world_size} ranks"
+        )
     record = dtype if isinstance(dtype, Record) else None
-    if record is None:
-        fields = [(as_dtype(dtype), list(extents))]
-    else:
-        fields = [(kind.dtype, [*extents, *kind.shape]) for _, kind in record.fields]
+    fields = _message_fields(what, dtype, list(extents))
     carrying = "tagged" if not exchange else "exchange" if signed_zero else "reserved"
     channel = ChannelType(fields, depth, carrying)
     total = _tilewire.channel_bytes(channel, math.prod(items), world_size)
     if total >= 2**48:
         raise UserError(f"{what} takes {total} bytes per rank: make it smaller")
-    return Request(what, "channel", DType.u8, items, total, b"", channel=channel, record=record)
+    image = b""
+    if start:
+        image = _tilewire.channel_image(channel, math.prod(items), world_size, start % 2**32)
+    return Request(what, "channel", DType.u8, items, total, image, channel=channel, record=record)
+
+
+def _message_fields(what: str, dtype: Any, extents: list[int]) -> list[Any]:
+    """The values of a message: a tile of a dtype, each field of a record, each item of a tuple."""
+    if isinstance(dtype, Record):
+        return [(kind.dtype, [*extents, *kind.shape]) for _, kind in dtype.fields]
+    if not isinstance(dtype, tuple):
+        return [(as_dtype(dtype), extents)]
+    if extents:
+        raise UserError(f"{what}: the items of dtype= have shapes of their own: leave out tile=")
+    kinds = [each if isinstance(each, FieldType) else FieldType(as_dtype(each)) for each in dtype]
+    return [(kind.dtype, list(kind.shape)) for kind in kinds]
 
 
 def check_reserve(num_bytes: Any) -> int:

@@ -290,6 +290,17 @@ class Builder {
   void barrier(std::string_view team = "world", std::string_view scope = "instance",
                std::string_view order = "acq_rel");
 
+  // builder_channels.cpp
+  /// Puts a message into a slot, here or at a peer, when one of its buffers is free; values are
+  /// cast to the channel's dtypes.
+  void send(Value* slot, const std::vector<Operand>& values);
+  /// The next message of one of this rank's slots: its values.
+  Values recv(Value* slot);
+  /// Sends a message to all ranks: `slot` is `channel[:, …]`. For each of its values a stack of
+  /// those of all ranks, in rank order, this rank's own among them as its peers see it.
+  Values exchange(Value* slot, const std::vector<Operand>& values);
+  const std::string& channel_name(const Value* slot) const;  ///< the parameter that it is of
+
   // Control flow, open form (for frontends that walk a syntax tree).
   struct Loop {
     Value* index;
@@ -386,6 +397,10 @@ class Builder {
   /// From 0; a negative axis counts from the end.
   std::int64_t to_axis(std::string_view op, const Value* tile, int axis) const;
   DType common_dtype_of(const std::vector<Operand>& operands) const;
+  const Parameter& channel_of(std::string_view op, const Value* slot) const;
+  void check_slot(std::string_view op, const Value* slot) const;
+  Values message_of(std::string_view op, const Parameter& channel,
+                    const std::vector<Operand>& values);
   void broadcast_tiles(std::vector<Index>& indices);
   Value* group_size(Value* sizes, Value* group);
   Value* next_index(std::int64_t counter);

@@ -11,7 +11,6 @@ namespace {
 constexpr std::int64_t kMaxFieldElements = std::int64_t{1} << 20;
 /// So that no product of sizes overflows.
 constexpr std::int64_t kMaxDepth = std::int64_t{1} << 20;
-constexpr std::int64_t kFieldAlignment = 16;  // bytes: the widest load of one thread
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -49,6 +48,13 @@ std::optional<MessageField> parse_field(std::string_view text) {
 
 }  // namespace
 
+std::int64_t row_of(const std::vector<std::int64_t>& shape) {
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1) return shape[i];
+  }
+  return 1;
+}
+
 std::int64_t MessageField::num_bytes() const {
   std::int64_t bytes = tilewire::num_bytes(dtype);
   for (const std::int64_t extent : shape) bytes *= extent;
@@ -65,18 +71,18 @@ std::string ChannelType::message_text() const {
   return text;
 }
 
-std::int64_t ChannelType::field_offset(std::size_t field) const {
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < field; ++i) {
-    offset += message[i].num_bytes();
-    offset = (offset + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment;
+device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_size) const {
+  const bool is_tagged = carrying == Carrying::kTagged;
+  std::int64_t message_bytes = is_tagged ? device::kSenderBytes : 0;
+  for (const MessageField& field : message) {
+    const int bytes = tilewire::num_bytes(field.dtype);
+    const bool is_packed = device::is_packed(row_of(field.shape), bytes);
+    const std::int64_t words =
+        device::field_words(field.num_bytes() / bytes, bytes, is_packed);
+    message_bytes += device::field_bytes(words, carrying);
   }
-  return offset;
-}
-
-device::ChannelLayout ChannelType::layout(std::int64_t num_slots, int world_size) const {
-  return {static_cast<std::uint64_t>(num_slots), static_cast<std::uint64_t>(world_size),
-          static_cast<std::uint64_t>(depth), static_cast<std::uint64_t>(message_bytes()), carrying};
+  return {carrying, world_size, is_tagged ? num_elements : num_elements / world_size,
+          static_cast<int>(depth), device::up_to_line(message_bytes)};
 }
 
 std::optional<std::vector<MessageField>> parse_message(std::string_view text) {

@@ -24,6 +24,9 @@ struct MessageField {
   bool operator==(const MessageField&) const = default;
 };
 
+/// The last extent that isn't 1: `row` of `device::is_packed`.
+std::int64_t row_of(const std::vector<std::int64_t>& shape);
+
 /// What a channel carries, fixed when it is made. In IR text: `{message = "bf16[2048], f32",
 /// depth = 2, carrying = "tagged"}`.
 struct ChannelType {
@@ -34,10 +37,8 @@ struct ChannelType {
 
   /// `bf16[2048], f32`.
   std::string message_text() const;
-  /// Bytes of data from the message's start: each field starts at a multiple of 16.
-  std::int64_t field_offset(std::size_t field) const;
-  std::int64_t message_bytes() const { return field_offset(message.size()); }
-  device::ChannelLayout layout(std::int64_t num_slots, int world_size) const;
+  /// How it lies in the memory of each of `world_size` ranks. `num_elements`: of the array.
+  device::ChannelLayout layout(std::int64_t num_elements, int world_size) const;
 };
 
 /// The fields that `message_text` gave; nothing where the text is no message.

@@ -42,6 +42,8 @@ std::vector<OpInfo> make_table() {
   add(barrier_ops());  // barrier, lsa_barrier, grid_barrier
   add(put_ops());  // put, put_value, flush, all_reduce_load, reduce_store, view_copy, drain_copies
   add(semaphore_ops());  // signal, wait, semaphore_signal, semaphore_wait
+  add(barrier_ops());  // barrier, lsa_barrier
+  add(channel_ops());  // send, recv, exchange, channel_send, …
   return table;
 }
 

@@ -1,8 +1,10 @@
 #include "compiler/passes/layout_groups.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "compiler/ops/memory.h"
+#include "compiler/ops/object_access.h"
 #include "compiler/ops/op.h"
 
 namespace tilewire {
@@ -26,6 +28,17 @@ Value* access_tile(const Statement& statement) {
   if (statement.is("tile_load")) return statement.result();
   const bool writes = statement.is("tile_store") || statement.is("tile_atomic");
   return writes ? with_shape(statement) : nullptr;
+}
+
+/// The tiles that a channel's op sends or hands out.
+std::vector<Value*> message_tiles(const Statement& op) {
+  std::vector<Value*> tiles;
+  if (op.kind != StatementKind::kOp || !op.op->name.starts_with("channel_")) return tiles;
+  for (const std::vector<Value*>* values : {&op.operands, &op.results}) {
+    std::ranges::copy_if(*values, std::back_inserter(tiles),
+                         [](const Value* value) { return value->type.is_tile(); });
+  }
+  return tiles;
 }
 
 /// How the larger tile of a reduction or a broadcast meets the smaller one; null for other ops.
@@ -52,7 +65,7 @@ int LayoutGroup::vector(bool by_access) const {
     bytes = bytes == 0 ? computed : std::min(bytes, computed);
   }
   int vector = kMaxVectorBytes / bytes;
-  if (by_access && vector_limit != 0) vector = std::min(vector, vector_limit);
+  if (by_access && vector_limit != 0 && !is_message) vector = std::min(vector, vector_limit);
   const std::vector<std::int64_t> extents = without_ones(tiles.front()->type.shape);
   while (!extents.empty() && extents.back() % vector != 0) vector /= 2;
   return extents.empty() ? 1 : vector;
@@ -119,6 +132,7 @@ void LayoutGroups::connect_op(const Statement& op) {
     return;
   }
   if (op.is("print") || op.is("assert")) return unite_operands(op);
+  if (op.is("channel_exchange")) return unite_exchanged(op);
   if (op.is("matmul") && op.operands.size() > 2) unite(op.result(), op.operands[2]);
   Value* tile = access_tile(op);
   if (op.op->is_elementwise && op.result()->type.is_tile()) tile = op.result();
@@ -127,6 +141,13 @@ void LayoutGroups::connect_op(const Statement& op) {
   for (Value* operand : op.operands) {  // the offsets of a gather may have a shape of their own
     if (operand->type.shape == tile->type.shape) unite(tile, operand);
   }
+}
+
+/// What a rank sends with what comes of all.
+void LayoutGroups::unite_exchanged(const Statement& op) {
+  const std::vector<Value*> values = ObjectAccess::of(op).values;
+  const std::size_t world = op.results.size() / values.size();
+  for (std::size_t i = 0; i < op.results.size(); ++i) unite(op.results[i], values[i / world]);
 }
 
 void LayoutGroups::unite_operands(const Statement& op) {
@@ -162,6 +183,7 @@ void LayoutGroups::constrain(const Statement& statement) {
     of(larger).has_per_row |= slice == Slice::kPerRow;
     of(larger).has_per_column |= slice == Slice::kPerColumn;
   }
+  for (Value* tile : message_tiles(statement)) constrain_message(tile);
   Value* tile = access_tile(statement);
   if (tile == nullptr || !tile->type.is_tile()) return;
   of(tile).is_owned |= statement.is("tile_atomic");
@@ -172,6 +194,15 @@ void LayoutGroups::constrain(const Statement& statement) {
   if (access.vector * bytes == kMaxVectorBytes) return;  // goes in several pieces of 16 bytes
   group.vector_limit =
       group.vector_limit == 0 ? access.vector : std::min(group.vector_limit, access.vector);
+}
+
+/// Vectors of whole words, each held by one thread: how elements lie in memory doesn't matter,
+/// which may differ from rank to rank.
+void LayoutGroups::constrain_message(Value* tile) {
+  LayoutGroup& group = of(tile);
+  const int bytes = num_bytes(tile->type.dtype);
+  group.smallest_bytes = group.smallest_bytes == 0 ? bytes : std::min(group.smallest_bytes, bytes);
+  group.is_message = group.is_owned = true;
 }
 
 }  // namespace tilewire

@@ -19,7 +19,8 @@ struct LayoutGroup {
   bool is_by_rows = true;     ///< all of its tiles have one last extent
   bool has_per_row = false;   ///< something reduces its rows, or repeats along them
   bool has_per_column = false;
-  bool is_owned = false;  ///< one thread alone may hold an element, as where atomics return it
+  bool is_owned = false;    ///< one thread alone may hold an element, as where atomics return it
+  bool is_message = false;  ///< sent or received, so that all ranks must spread it alike
   std::map<Layout, int> votes;  ///< layouts that ops would like it to have
   Layout layout;
 
@@ -43,6 +44,7 @@ class LayoutGroups {
  private:
   Value* root(Value* tile);
   void unite(Value* a, Value* b);
+  void unite_exchanged(const Statement& op);
   /// Tiles of one shape whose elements are looked at together.
   void unite_operands(const Statement& op);
   void connect(const Region& region);
@@ -51,6 +53,7 @@ class LayoutGroups {
   void collect(const Region& region);
   void add(Value* tile);
   void constrain(const Statement& statement);
+  void constrain_message(Value* tile);
 
   std::unordered_map<Value*, Value*> parents_;
   std::map<const Value*, std::size_t> index_;

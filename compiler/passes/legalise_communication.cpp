@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ops/op.h"
+#include "compiler/passes/legalise_channels.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -105,6 +106,8 @@ class Legaliser {
         // In reach of loads and stores a source has been read when its put is over.
       } else if (statement->is("is_lsa")) {
         is_lsa(std::move(statement), region.statements);
+      } else if (statement->is("send") || statement->is("recv") || statement->is("exchange")) {
+        message(std::move(statement), region.statements);
       } else if (statement->kind == StatementKind::kIf) {
         const std::size_t num_before = reachable_.size();
         add_reachable(statement->operands[0]);
@@ -133,6 +136,19 @@ class Legaliser {
       return;
     }
     throw UserError(refusal(request), statement.location);
+  }
+
+  void message(std::unique_ptr<Statement> statement, Statements& into) {
+    Inserter insert(program_, into, statement->location);
+    if (const auto values = without_message(*statement, target_, insert)) {
+      for (std::size_t i = 0; i < values->size(); ++i) {
+        replaced_.replace(statement->results[i], (*values)[i]);
+      }
+      removed_.push_back(std::move(statement));
+      return;
+    }
+    statement->attributes["site"] = num_sites_++;
+    into.push_back(std::move(statement));
   }
 
   static std::string refusal(const BarrierRequest& request) {

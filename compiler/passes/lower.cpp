@@ -52,6 +52,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("infer_layouts", program);
   program = hoist_invariants(std::move(program));
   done("hoist_invariants", program);
+  program = keep_channel_counts(std::move(program), target);
+  done("keep_channel_counts", program);
   return program;
 }
 

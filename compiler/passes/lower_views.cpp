@@ -115,7 +115,12 @@ class ViewLowering {
     } else if (statement.is("put") && statement.operands[1]->type.is_view()) {
       copy(statement, insert);
     } else if (statement.op->lowered != nullptr && statement.operands[0]->type.is_object()) {
-      lower_object_op(statement, views_.at(statement.operands[0]), checks_views_, insert);
+      const Statement& lowered =
+          lower_object_op(statement, views_.at(statement.operands[0]), checks_views_, insert);
+      for (std::size_t i = 0; i < statement.results.size(); ++i) {
+        lowered.results[i]->name = statement.results[i]->name;
+        replaced_.replace(statement.results[i], lowered.results[i]);
+      }
     } else if (statement.is("load") || statement.is("store") || statement.is("atomic") ||
                statement.is("prefetch") || statement.is("put") || statement.is("put_value")) {
       access(statement, insert);

@@ -45,4 +45,9 @@ Program infer_layouts(Program program, const Target& target);
 /// which stay alive over the loop take few registers.
 Program hoist_invariants(Program program);
 
+/// Of the slots of channels that are known from the start and named in one way only, the count is
+/// read when the kernel begins, kept in registers, and stored when it ends. An exchange whose slot
+/// nothing uses before it in the launch learns so (CUDA).
+Program keep_channel_counts(Program program, const Target& target);
+
 }  // namespace tilewire

@@ -71,6 +71,7 @@ void describe_meeting(const Statement& statement, const LoweredView& view, Attri
   if (meeting.waits && view.rank != nullptr) {
     refuse(statement, "waits on this rank's own; leave out `.at(…)`");
   }
+  if (statement.op->effect != Effect::kSynchronises) return;
   const bool is_alone = program.world_size == 1;
   attributes["scope"] = std::string(is_alone ? "gpu" : "system");
   if (!meeting.tells) return;
@@ -80,7 +81,7 @@ void describe_meeting(const Statement& statement, const LoweredView& view, Attri
 
 }  // namespace
 
-void lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
+Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
                      Inserter& insert) {
   check_shape(statement, view);
   const Memory memory = view.base->type.memory;
@@ -118,8 +119,8 @@ void lower_object_op(const Statement& statement, const LoweredView& view, bool c
       attributes["predicated"] = true;
     }
   }
-  insert.append(insert.program().new_op(statement.op->lowered(memory), std::move(operands),
-                                        std::move(attributes), statement.location));
+  return insert.append(insert.program().new_op(statement.op->lowered(memory), std::move(operands),
+                                               std::move(attributes), statement.location));
 }
 
 }  // namespace tilewire

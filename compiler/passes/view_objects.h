@@ -9,8 +9,9 @@ namespace tilewire {
 
 /// Appends what an op on a view of synchronisation objects becomes: `OpInfo::lowered`, with the
 /// objects' place in front, and what `ObjectAccess` reads back. `checks`: an index outside of the
-/// array ends the launch; else the op is left out where there is one.
-void lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
+/// array ends the launch; else the op is left out where there is one. Returns the statement, whose
+/// results are those of the op.
+Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
                      Inserter& insert);
 
 }  // namespace tilewire

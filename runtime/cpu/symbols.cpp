@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
+#include "runtime/cpu/channel.h"
 #include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/report_references.h"
 #include "runtime/cpu/scheduler.h"
@@ -104,7 +105,7 @@ const std::vector<CpuSymbol>& cpu_symbols() {
   static const std::vector<CpuSymbol> symbols = [] {
     std::vector<CpuSymbol> all = steps_and_mathematics();
     for (const std::vector<CpuSymbol>& references :
-         {tile_references(), report_references(), semaphore_references()}) {
+         {tile_references(), report_references(), semaphore_references(), channel_references()}) {
       all.insert(all.end(), references.begin(), references.end());
     }
     return all;

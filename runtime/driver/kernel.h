@@ -24,7 +24,7 @@ union ArgumentValue {
   std::uint64_t scalar;         ///< kScalar: the dtype's bits, in the low bytes
   std::int64_t integer;         ///< kExtent, kStride
 };
-static_assert(sizeof(ArgumentValue) == 24);
+static_assert(sizeof(ArgumentValue) == 32);
 
 /// More arguments than this in one kernel are refused when it is loaded.
 inline constexpr std::size_t kMaxArguments = 128;

@@ -49,7 +49,8 @@ std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm co
   const device::WindowHandle own{
       .window = handle,
       .offset = 0,
-      .local = reinterpret_cast<void*>(place.flat_base + place.stride * fields.lsa_rank)};
+      .local = reinterpret_cast<void*>(place.flat_base + place.stride * fields.lsa_rank),
+      .stride = place.stride};
   return std::unique_ptr<NcclWindow>(
       new NcclWindow(device, comm, std::move(memory), own, num_bytes, place));
 }

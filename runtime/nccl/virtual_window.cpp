@@ -106,7 +106,8 @@ std::unique_ptr<VirtualWindow> VirtualWindow::make(const Device& device, std::si
   for (int rank = 0; rank < world_size; ++rank) {
     handles.push_back({.window = reinterpret_cast<void*>(structs->address() + pitch * rank),
                        .offset = 0,
-                       .local = reinterpret_cast<void*>(memory->base() + memory->stride() * rank)});
+                       .local = reinterpret_cast<void*>(memory->base() + memory->stride() * rank),
+                       .stride = memory->stride()});
   }
   const Place place{.flat_base = memory->base(),
                     .stride = memory->stride(),

@@ -93,6 +93,7 @@ struct WindowHandle {
   void* window;     // ncclWindow_t
   uint64_t offset;  // bytes from the window's start to element 0
   void* local;      // address of this rank's element 0
+  uint64_t stride;  // bytes from an LSA rank's copy to the next one's: a peer's address without a load
 };
 
 static_assert(sizeof(HangReport) == 32);
@@ -100,6 +101,6 @@ static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
 static_assert(sizeof(Misfit) == 16);
 static_assert(sizeof(LaunchWords) == 8);
 static_assert(sizeof(Lane) == 104);
-static_assert(sizeof(WindowHandle) == 24);
+static_assert(sizeof(WindowHandle) == 32);
 
 }  // namespace tilewire::device

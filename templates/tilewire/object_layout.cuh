@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewire/base.cuh"
+#include "tilewire/channel_layout.cuh"
 
 namespace tilewire::device {
 
@@ -80,59 +81,5 @@ TILEWIRE_CONSTEXPR uint64_t rotating_bytes(int world_size, uint64_t num_bytes,
                                            uint64_t num_copies) {
   return rotating_offset(world_size, num_bytes, num_copies);
 }
-
-// Channels.
-
-/// How a channel's messages are told from what was in their buffer before.
-enum class Carrying {
-  kTagged,    // a sequence number beside every 4 bytes; receivers hand out credits
-  kExchange,  // the same tags, two buffers, no credits: the answer is the acknowledgement
-  kReserved,  // a value that no message contains, three buffers that their reader clears
-};
-
-/// One rank's part of a channel of `num_slots` slots, all from the start of its memory. Messages
-/// to this rank lie in its buffers; words count messages and wrap around.
-struct ChannelLayout {
-  uint64_t num_slots;
-  uint64_t world_size;
-  uint64_t depth;          // messages that may be unread at a time; kTagged only
-  uint64_t message_bytes;  // of data, in multiples of 16
-  Carrying carrying;
-
-  /// Messages that this rank has received in a slot (kTagged), or exchanged.
-  TILEWIRE_CONSTEXPR uint64_t received_offset(uint64_t slot) const { return 4 * slot; }
-  /// Messages that this rank has sent into a peer's slot. kTagged only, as all credits.
-  TILEWIRE_CONSTEXPR uint64_t sent_offset(uint64_t peer, uint64_t slot) const {
-    return words_bytes() + 4 * (peer * num_slots + slot);
-  }
-  /// Messages of this rank's that a peer has received in its slot: written by that peer.
-  TILEWIRE_CONSTEXPR uint64_t credit_offset(uint64_t peer, uint64_t slot) const {
-    return words_bytes() + sent_bytes() + 4 * (peer * num_slots + slot);
-  }
-  TILEWIRE_CONSTEXPR uint64_t buffer_offset(uint64_t slot, uint64_t buffer) const {
-    return buffers_offset() + (slot * num_buffers() + buffer) * buffer_bytes();
-  }
-  TILEWIRE_CONSTEXPR uint64_t num_bytes() const { return buffer_offset(num_slots, 0); }
-
-  TILEWIRE_CONSTEXPR uint64_t num_buffers() const {
-    return carrying == Carrying::kTagged ? depth : carrying == Carrying::kExchange ? 2 : 3;
-  }
-  /// With tags, 16 bytes hold 8 of data and their sequence numbers. A tagged message ends with 16
-  /// bytes more, which name its sender.
-  TILEWIRE_CONSTEXPR uint64_t buffer_bytes() const {
-    const uint64_t with_tags = carrying == Carrying::kReserved ? message_bytes : 2 * message_bytes;
-    return round_up_to(with_tags + (carrying == Carrying::kTagged ? 16 : 0), kPartAlignment);
-  }
-
- private:
-  TILEWIRE_CONSTEXPR uint64_t words_bytes() const {
-    return round_up_to(4 * num_slots, kPartAlignment);
-  }
-  TILEWIRE_CONSTEXPR uint64_t sent_bytes() const {
-    return carrying == Carrying::kTagged ? round_up_to(4 * world_size * num_slots, kPartAlignment)
-                                         : 0;
-  }
-  TILEWIRE_CONSTEXPR uint64_t buffers_offset() const { return words_bytes() + 2 * sent_bytes(); }
-};
 
 }  // namespace tilewire::device

@@ -29,6 +29,10 @@ struct Registers {
     __builtin_memcpy(&result, values + slot, 4);
     return result;
   }
+  TILEWIRE_DEVICE void set_bits(int slot, uint32_t bits) {
+    static_assert(sizeof(T) == 4);
+    __builtin_memcpy(values + slot, &bits, 4);
+  }
 };
 
 /// Two 16-bit floats per 32-bit register, as the hardware converts and moves them.
@@ -50,6 +54,7 @@ struct Registers<T, L, true> {
   TILEWIRE_DEVICE void* address(int slot) { return pairs + slot / 2; }
   /// The register of a pair, which begins at an even slot.
   TILEWIRE_DEVICE uint32_t bits(int slot) const { return pairs[slot / 2]; }
+  TILEWIRE_DEVICE void set_bits(int slot, uint32_t bits) { pairs[slot / 2] = bits; }
 };
 
 template <typename T, typename L>

@@ -21,6 +21,7 @@ import torch.distributed as dist
 from all_reduce_kernels import (
     num_parts,
     one_shot,
+    over_channels,
     two_shot_halves,
     two_shot_pull,
     two_shot_push,
@@ -49,6 +50,7 @@ class Arrays:
         self.sums = torch.from_dlpack(self.sum_window)
         self.y = torch.empty_like(self.x)
         self.parts: dict[int, tw.Window] = {}
+        self.channels: dict[tuple[int, int, bool], tw.Channel] = {}
 
     def _random(self, rank: int) -> torch.Tensor:
         generator = torch.Generator("cuda").manual_seed(100 + rank)
@@ -59,6 +61,14 @@ class Arrays:
             shape = (self.comm.size, num_parts(self.N, self.comm.size, block), block)
             self.parts[block] = self.comm.window(shape, tw.bf16)
         return self.parts[block]
+
+    def channel_of(self, block: int, grid: int, has_tags: bool) -> tw.Channel:
+        key = (block, grid, has_tags)
+        if key not in self.channels:
+            self.channels[key] = self.comm.channel(
+                (self.comm.size, grid), (block,), tw.bf16, exchange=True, signed_zero=has_tags
+            )
+        return self.channels[key]
 
     def check(self, call: Call, result: torch.Tensor) -> None:
         """Right, and equal bits on all ranks."""
@@ -74,7 +84,8 @@ class Arrays:
         assert torch.equal(of_rank_0, result), "the ranks' bits differ"
 
     def free(self) -> None:
-        for each in [self.x_window, self.sum_window, *self.parts.values()]:
+        arrays = [self.x_window, self.sum_window, *self.parts.values(), *self.channels.values()]
+        for each in arrays:
             self.comm.free(each)
 
 
@@ -123,6 +134,27 @@ def of_barriers(arrays: Arrays) -> list[Contender]:
     return list(contenders.values())
 
 
+def of_channels(arrays: Arrays) -> list[Contender]:
+    """Up to 4 MiB: from a block per instance to four, with tags and without."""
+    a = arrays
+    contenders = {name: Contender(f"tilewire {name}") for name in ("channels", "tagged channels")}
+    for name, contender in contenders.items():
+        for block in (512, 1024, 2048, 4096, 8192, 16384) if a.N <= 1 << 21 else ():
+            num_blocks = -(-a.N // block)
+            for grid in sorted({-(-num_blocks // share) for share in (1, 2, 4)}):
+                if grid > 264 or block > a.N:
+                    continue
+                ch = a.channel_of(block, grid, name.startswith("tagged"))
+                call = lambda b=block, g=grid, c=ch: over_channels[g](a.x, a.y, c, B=b)  # noqa: E731
+                try:
+                    arrays.check(call, a.y)
+                except tw.UserError as error:  # on all ranks alike
+                    assert "can't be resident at once" in str(error)
+                    continue
+                contender.calls[f"B={block} grid={grid}"] = call
+    return [each for each in contenders.values() if each.calls]
+
+
 def of_peers(arrays: Arrays, nccl: RawNccl) -> list[Contender]:
     """What works in place is repeated in place: NCCL takes the mean, which stays where it is;
     PyTorch's two-shot has only the sum, which soon is infinite."""
@@ -152,7 +184,7 @@ def of_peers(arrays: Arrays, nccl: RawNccl) -> list[Contender]:
 
 def measure(comm: tw.Communicator, nccl: RawNccl, num_bytes: int) -> dict:
     arrays = Arrays(comm, num_bytes)
-    result = compare([*of_barriers(arrays), *of_peers(arrays, nccl)], ROUNDS)
+    result = compare([*of_barriers(arrays), *of_channels(arrays), *of_peers(arrays, nccl)], ROUNDS)
     release()
     arrays.free()
     ours = min(each["us"] for name, each in result.items() if name.startswith("tilewire"))

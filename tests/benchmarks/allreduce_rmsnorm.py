@@ -4,7 +4,8 @@
 
 Everything runs in CUDA graphs, interleaved, H = 8192, bf16; the figures are medians of rounds, of
 the slowest rank. `fused` launches with the cooperative attribute, `exclusive` without
-(`tw.init(exclusive=True)`: in each graph nothing else waits). `eager` is
+(`tw.init(exclusive=True)`: in each graph nothing else waits). `channels` exchanges rows over
+channels without a barrier, and adds a residual too: the best of a few grids. `eager` is
 torch.nn.functional.rms_norm, `compiled` the same under torch.compile; both after
 torch.distributed.all_reduce over NCCL.
 """
@@ -21,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import tilewire as tw
 import torch
 import torch.distributed as dist
+from all_reduce_kernels import norm_over_channels
 from norm import EPS, Problem, allreduce_rmsnorm
 from timing import Graphed, interleave, machine, write
 from torch.nn import functional
@@ -50,6 +52,33 @@ def fused(comm: tw.Communicator, problem: Problem, name: str) -> Graphed:
     return Graphed(name, call)
 
 
+def over_channels(comm: tw.Communicator, problem: Problem) -> list[Graphed]:
+    x = problem.inputs[comm.rank]
+    T = x.shape[0]
+    residual = torch.randn_like(problem.inputs[0])
+    dist.broadcast(residual, 0)
+    hidden, y = problem.poisoned_output(), problem.poisoned_output()
+    sums = sum(each.double() for each in problem.inputs) + residual.double()
+    expected = sums * torch.rsqrt((sums * sums).mean(dim=1, keepdim=True) + EPS)
+    expected *= problem.gain.double()
+    ch = comm.channel((comm.size, T), (H,), tw.bf16, exchange=True, signed_zero=False)
+    found = []
+    for grid in sorted({min(T, grid) for grid in (64, 128, 132, 256, 264, 512)}):
+
+        def call(grid: int = grid) -> None:
+            norm_over_channels[grid](x, residual, problem.gain, hidden, y, ch, EPS)
+
+        try:
+            call()
+        except tw.UserError as error:  # on all ranks alike
+            assert "can't be resident at once" in str(error)
+            continue
+        comm.synchronize()
+        assert ((y.double() - expected).abs() <= 2.0**-8 * expected.abs() + 1e-5).all()
+        found.append(Graphed(f"channels grid={grid}", call))
+    return found
+
+
 def contenders(comm: tw.Communicator, exclusive: tw.Communicator, T: int) -> list[Graphed]:
     problem = Problem(comm.size, "bf16", T, H)
     # All-reduced in place again and again: the mean, which stays where it is, instead of the sum,
@@ -68,6 +97,7 @@ def contenders(comm: tw.Communicator, exclusive: tw.Communicator, T: int) -> lis
     return [
         fused(comm, problem, "fused"),
         fused(exclusive, problem, "exclusive"),
+        *over_channels(exclusive, problem),
         Graphed("eager", eager),
         Graphed("compiled", compiled),
     ]
@@ -78,7 +108,8 @@ def measure(comm: tw.Communicator, exclusive: tw.Communicator, T: int) -> dict[s
     interleave(work, ROUNDS, before_each=dist.barrier)
     result = {each.name: slowest(each.median()) for each in work}
     unfused = min(result["eager"], result["compiled"])
-    for name in ("fused", "exclusive"):
+    result["channels"] = min(us for name, us in result.items() if name.startswith("channels"))
+    for name in ("fused", "exclusive", "channels"):
         result[f"unfused_over_{name}"] = round(unfused / result[name], 3)
     # NCCL can't end while graphs hold its kernels.
     work.clear()

@@ -16,7 +16,12 @@ using Kind = ArgumentSlot::Kind;
 
 /// Writes every argument it gets to `out`, one 64-bit word each.
 constexpr const char* kProbe = R"(
-struct WindowHandle { void* window; unsigned long long offset; void* local; };
+struct WindowHandle {
+  void* window;
+  unsigned long long offset;
+  void* local;
+  unsigned long long stride;
+};
 extern "C" __global__ void probe(unsigned long long* out, WindowHandle window, float scale,
                                  bool flag, unsigned short half, double factor, long long extent,
                                  long long stride) {

@@ -13,6 +13,7 @@ from example_programs import SHAPES, cases, load  # noqa: E402
 LARGE = {
     "02_all_reduce": [1_000_003],
     "03_all_reduce_two_shot": [10_000_019],
+    "04_all_reduce_channels": [1_000_003],
     "06_all_gather": [3_000_017],
     "07_reduce_scatter": [10_000_019],
     "08_all_to_all": [3_000_017],

@@ -2,12 +2,12 @@
 
 import math
 import re
-import struct
 
 import numpy as np
 import pytest
 import row_kernels
 import tilewire as tw
+from cubin import stack_bytes
 from norm_program import allreduce_rmsnorm
 from op_cases.case import Case, aligned
 from op_cases.run import emit
@@ -73,26 +73,6 @@ def emitted(name, T, H, rows, stage):
         constants={"ROWS": rows},
     )  # fmt: skip
     return emit(case, tw.bf16, "sm_90a", stage)
-
-
-CUDA_INFO = 0x70000000  # the type of ELF sections .nv.info
-FRAME_SIZE = 0x11  # an attribute there: symbol, bytes
-
-
-def stack_bytes(cubin):
-    """The largest stack frame of a kernel: spilled registers and arrays in local memory."""
-    first, size, count = struct.unpack_from("<Q10xHH", cubin, 0x28)
-    frames = []
-    for header in range(first, first + size * count, size):
-        kind, start, length = struct.unpack_from("<4xI16xQQ", cubin, header)
-        at, end = start, start + (length if kind == CUDA_INFO else 0)
-        while at < end:
-            form, attribute, value = struct.unpack_from("<BBH", cubin, at)
-            if attribute == FRAME_SIZE:
-                frames.append(struct.unpack_from("<I", cubin, at + 8)[0])
-            at += 4 + (value if form == 4 else 0)
-    assert frames, "the cubin says nothing of its stack frames"
-    return max(frames)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -98,3 +98,34 @@ def num_parts(num_elements: int, world: int, block: int) -> int:
     """P: how many blocks a rank owns."""
     num_blocks = -(-num_elements // block)
     return -(-num_blocks // world)
+
+
+@tw.kernel
+def over_channels(x: tw.Tensor["N"], y: tw.Tensor["N"], ch: tw.Channel, *, B: tw.const):
+    """Everybody sends everything to everybody; a block's arrival is seen in the block itself."""
+    i = tw.program_id(0)
+    for b in tw.persistent(tw.cdiv(N, B)):
+        block = tw.ds(b * B, B)
+        tw.store(y[block], tw.sum(tw.exchange(ch[:, i], tw.load(x[block])), axis=0))
+
+
+@tw.kernel
+def norm_over_channels(
+    x: tw.Tensor["T", "H"],
+    residual: tw.Tensor["T", "H"],
+    gain: tw.constant(tw.Tensor["H"]),
+    hidden: tw.Tensor["T", "H"],
+    y: tw.Tensor["T", "H"],
+    ch: tw.Channel,
+    eps: tw.f32,
+    *,
+    H: tw.const,
+):
+    """All-reduce, residual and RMS norm: each row in a slot of its own, so that rows don't wait for
+    what the rows before leave behind."""
+    for row in tw.persistent(T):
+        parts = tw.exchange(ch[:, row], tw.load(x[row, :]))
+        sums = tw.sum(parts, axis=0) + tw.load(residual[row, :])
+        tw.store(hidden[row, :], sums)  # the next residual
+        scale = tw.rsqrt(tw.sum(sums * sums) / H + eps)
+        tw.store(y[row, :], sums * scale * tw.load(gain[:]))

@@ -59,7 +59,7 @@ TEST_CASE("arguments lie where a struct of them would have its fields") {
       offsetof(Reference, tensor),      offsetof(Reference, window), offsetof(Reference, scale),
       offsetof(Reference, flag),        offsetof(Reference, factor), offsetof(Reference, extent),
       offsetof(Reference, device_comm), offsetof(Reference, lane)};
-  const std::vector<std::size_t> sizes = {8, 24, 4, 1, 8, 8, 200, sizeof(device::Lane)};
+  const std::vector<std::size_t> sizes = {8, 32, 4, 1, 8, 8, 200, sizeof(device::Lane)};
   REQUIRE(layout.slots.size() == offsets.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     CAPTURE(i);

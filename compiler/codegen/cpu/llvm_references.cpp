@@ -25,6 +25,7 @@ void LlvmEmitter::describe_tile(std::int64_t offset, const Type& type, llvm::Val
 llvm::Value* LlvmEmitter::reference_operand(const Value* value,
                                             std::vector<std::int64_t>& borrowed) {
   if (value->type.is_pointer()) return llvm_value(scalar(value));
+  if (value->type.is_view()) return parameters_.at(value);  // every rank's address
   if (value->type.is_tile() && is_materialised(value)) return arena_place(*tiles_.at(value).offset);
   // A deferred tile may have other users, also where this statement isn't reached: it stays one.
   borrowed.push_back(allocate(value->type));

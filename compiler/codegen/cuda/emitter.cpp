@@ -134,6 +134,18 @@ void CudaEmitter::statement(std::string_view text) {
   writer_.line(text);
 }
 
+std::string CudaEmitter::unique_name(std::string_view hint) { return names_.make(hint); }
+
+std::string CudaEmitter::shared_name(const std::string& key, std::string_view hint) {
+  const auto found = shared_names_.find(key);
+  return found != shared_names_.end() ? found->second : shared_names_[key] = names_.make(hint);
+}
+
+std::string CudaEmitter::type_alias(const std::string& name, const std::string& meaning) {
+  tile_aliases_[name] = meaning;
+  return name;
+}
+
 std::string CudaEmitter::type(const Type& type) {
   switch (type.kind) {
     case Type::Kind::kScalar:

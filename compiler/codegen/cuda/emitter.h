@@ -47,6 +47,13 @@ class CudaEmitter {
   void statement(std::string_view text);
 
   // What an op may ask for.
+  const Program& program() const { return program_; }
+  /// A name that nothing else has.
+  std::string unique_name(std::string_view hint);
+  /// The name behind a key that several statements know: `hint`, made unique, when first asked for.
+  std::string shared_name(const std::string& key, std::string_view hint);
+  /// `using name = meaning;` in front of the kernel; returns the name.
+  std::string type_alias(const std::string& name, const std::string& meaning);
   std::string type(const Type& type);              ///< `float`, `tw::bf16`, `TileF32_4x128`, `T*`
   std::string extents(const Type& tile) const;     ///< `tw::Extents<4, 128>`
   std::string parameter(const Value* view) const;  ///< the argument's name
@@ -97,6 +104,7 @@ class CudaEmitter {
   };
   std::map<const Value*, Use> uses_;
   std::map<const Statement*, const Region*> regions_;
+  std::map<std::string, std::string> shared_names_;  ///< key → name
   std::map<std::string, std::string> tile_aliases_;  ///< name → what it stands for
   std::map<const Value*, std::string> windows_;      ///< parameter → name of its ncclWindow_t
   /// Window parameter and constant LSA rank → name of the address there.

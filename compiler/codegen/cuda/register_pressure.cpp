@@ -128,7 +128,11 @@ int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lower
 
 int resident_ctas(const Program& lowered, int max_threads) {
   const int num_threads = std::max(1, lowered.num_threads);
-  const int usual = std::max(1, kUsualResidentThreads / num_threads);
+  int usual = std::max(1, kUsualResidentThreads / num_threads);
+  // All ranks' parts of an exchange come together.
+  for_each_statement(lowered.body, [&usual](const Statement& statement) {
+    if (statement.is("channel_exchange")) usual = std::min(usual, 2);
+  });
   if (!are_accesses_plain(lowered)) return usual;
   bool are_plain = true;
   for_each_statement(lowered.body, [&](const Statement& each) { are_plain &= is_plain(each); });

@@ -82,6 +82,11 @@ class Maker:
         rest = self.random.integers(0, 256, num_bytes - len(first), np.uint8)
         return aligned(np.concatenate([first, rest]).view(numpy_dtype).reshape(shape))
 
+    def channel(self, *shape: int, tile: Any = (), dtype: Any = None, **options: Any):
+        """The same array of a channel's slots on all ranks."""
+        dtype = self.dtype if dtype is None else dtype
+        return ObjectInput("channel", shape, {"tile": tile, "dtype": dtype, **options})
+
     def semaphore(self, *shape: int, init: int = 0):
         """The same array of semaphores on all ranks."""
         return ObjectInput("semaphore", shape, {"init": init})

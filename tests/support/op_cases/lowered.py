@@ -15,4 +15,9 @@ LOWERED_FROM = {
     "relayout": "broadcast",
     "tile_prefetch": "prefetch",
     "pointer_cast": "field",
+    "channel_send": "send",
+    "channel_recv": "recv",
+    "channel_exchange": "exchange",
+    "channel_open": "exchange",
+    "channel_close": "exchange",
 }

@@ -1,0 +1,164 @@
+// What all channels share: their types, and polling. exchange.cuh and fifo.cuh carry messages.
+#pragma once
+
+#include "tilewire/hang.cuh"
+#include "tilewire/wire_access.cuh"
+
+namespace tilewire::device {
+
+/// One value of a message: `kElements` of T, in rows of `kRow`.
+template <typename T, int kElements, int kRow>
+struct Field {
+  static constexpr bool kIsPacked = is_packed(kRow, sizeof(T));
+  static constexpr int64_t kWords = field_words(kElements, sizeof(T), kIsPacked);
+};
+
+/// A channel as the kernel's constants: its layout, and where the fields of a message lie.
+template <Carrying kCarrying_, int kRanks_, int64_t kSlots, int kDepth, typename... Fields>
+struct Channel {
+  static constexpr Carrying kCarrying = kCarrying_;
+  static constexpr int kRanks = kRanks_;
+  static constexpr Scope kScope = kRanks == 1 ? Scope::kGpu : Scope::kSystem;
+
+  /// Bytes in front of a field; of the last one and one more, of the message.
+  static TILEWIRE_CONSTEXPR int64_t field_offset(int field) {
+    const int64_t words[] = {Fields::kWords...};
+    int64_t offset = kCarrying == Carrying::kTagged ? kSenderBytes : 0;
+    for (int i = 0; i < field; ++i) offset += field_bytes(words[i], kCarrying);
+    return offset;
+  }
+  static TILEWIRE_CONSTEXPR bool packs(int field) {
+    const bool are_packed[] = {Fields::kIsPacked...};
+    return are_packed[field];
+  }
+  static TILEWIRE_CONSTEXPR ChannelLayout layout() {
+    constexpr int64_t kMessageBytes = up_to_line(field_offset(sizeof...(Fields)));
+    return {kCarrying, kRanks, kSlots, kDepth, kMessageBytes};
+  }
+
+  template <typename V, int kField>
+  using PieceOf = Piece<V, packs(kField)>;
+};
+
+/// One value of an exchange from each rank, in rank order.
+template <typename V, int kRanks>
+struct Parts {
+  V of[kRanks];
+};
+
+#if defined(__CUDACC__)
+
+/// A slot outside of the channel would be anybody's memory.
+TILEWIRE_DEVICE void require_slot(bool is_inside) {
+  if (!is_inside) __trap();
+}
+
+/// Which chunks of all sources are still missing: a bit for each.
+template <int kSources, int kChunks>
+struct Missing {
+  static constexpr int kMasks = divide_up(kSources * kChunks, 32);
+  uint32_t masks[kMasks] = {};
+
+  static TILEWIRE_CONSTEXPR int bit(int source, int chunk) { return source * kChunks + chunk; }
+  TILEWIRE_DEVICE void add(int source, int chunk, bool is_missing) {
+    masks[bit(source, chunk) / 32] |= uint32_t{is_missing} << bit(source, chunk) % 32;
+  }
+  TILEWIRE_DEVICE bool has(int source, int chunk) const {
+    return masks[bit(source, chunk) / 32] >> bit(source, chunk) % 32 & 1;
+  }
+  TILEWIRE_DEVICE bool any() const {
+    uint32_t all = 0;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kMasks; ++i) all |= masks[i];
+    return all != 0;
+  }
+  /// The first source of which something is missing.
+  TILEWIRE_DEVICE uint32_t source() const {
+    for (int i = 0; i < kMasks; ++i) {
+      if (masks[i] != 0) return (32 * i + __ffs(static_cast<int>(masks[i])) - 1) / kChunks;
+    }
+    return 0;
+  }
+};
+
+/// Chunks of each source that are polled together: all of them where that takes no more registers
+/// than they stay in. Packets take twice as many until their tags have been looked at.
+template <Carrying kCarrying>
+TILEWIRE_CONSTEXPR int chunks_at_once(int sources, int chunks) {
+  constexpr int kMaxPackets = 8;
+  if (kCarrying == Carrying::kReserved || sources * chunks <= kMaxPackets) return chunks;
+  return sources >= kMaxPackets ? 1 : kMaxPackets / sources;
+}
+
+/// Fills `kCount` chunks of all sources from `kFirst` on, as they come, but those of source
+/// `except` and what this thread doesn't read. Source i's lie `stride` bytes behind those of the
+/// source before; `wait.peer`: whose source 0 is.
+template <Scope kScope, int kFirst, int kCount, typename P, Carrying kCarrying, int kSources>
+TILEWIRE_DEVICE void poll_some(Words<P, kCarrying> (&words)[kSources], const char* from,
+                               int64_t stride, int except, uint32_t sequence, const Lane& lane,
+                               const Wait& wait) {
+  using C = Chunk<P, kCarrying>;
+  Missing<kSources, kCount> missing;
+  TILEWIRE_UNROLL
+  for (int source = 0; source < kSources; ++source) {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      missing.add(source, i, source != except && C::reads(threadIdx.x, kFirst + i));
+    }
+  }
+  Deadline deadline(lane);
+  do {
+    Missing<kSources, kCount> still;
+    TILEWIRE_UNROLL
+    for (int source = 0; source < kSources; ++source) {
+      TILEWIRE_UNROLL
+      for (int i = 0; i < kCount; ++i) {
+        const bool is_missing = missing.has(source, i);
+        const bool is_there =
+            poll_chunk<C, kScope>(from + source * stride + C::offset(threadIdx.x, kFirst + i),
+                                  words[source].of[kFirst + i], is_missing, sequence);
+        still.add(source, i, is_missing && !is_there);
+      }
+    }
+    missing = still;
+    if (!missing.any()) return;
+    if (!deadline.is_due()) continue;
+    Wait report = wait;
+    report.peer += missing.source();
+    if (!deadline.keep_waiting(report, 0)) return;
+  } while (true);
+}
+
+/// The same of all chunks.
+template <Scope kScope, int kFirst = 0, typename P, Carrying kCarrying, int kSources>
+TILEWIRE_DEVICE void poll(Words<P, kCarrying> (&words)[kSources], const char* from, int64_t stride,
+                          int except, uint32_t sequence, const Lane& lane, const Wait& wait) {
+  constexpr int kChunks = Chunk<P, kCarrying>::kCount;
+  if constexpr (kFirst < kChunks) {
+    constexpr int kCount = smaller(chunks_at_once<kCarrying>(kSources, kChunks), kChunks - kFirst);
+    poll_some<kScope, kFirst, kCount>(words, from, stride, except, sequence, lane, wait);
+    poll<kScope, kFirst + kCount>(words, from, stride, except, sequence, lane, wait);
+  }
+}
+
+/// The address of another rank's copy of a channel. NCCL's `ncclGetLsaPointer` says the same, after
+/// loads that the first message would have to wait for.
+TILEWIRE_DEVICE char* channel_at(const WindowHandle& channel, int rank, int own_rank) {
+  const int64_t distance = rank - own_rank;
+  return static_cast<char*>(channel.local) + distance * static_cast<int64_t>(channel.stride);
+}
+
+/// Stores this thread's words of a field of one message.
+template <Scope kScope, typename P, Carrying kCarrying>
+TILEWIRE_DEVICE void put_words(char* to, const Words<P, kCarrying>& words, uint32_t sequence) {
+  using C = Chunk<P, kCarrying>;
+  TILEWIRE_UNROLL
+  for (int chunk = 0; chunk < C::kCount; ++chunk) {
+    if (!C::sends(threadIdx.x, chunk)) continue;
+    store_chunk<C, kScope>(to + C::offset(threadIdx.x, chunk), words.of[chunk], sequence);
+  }
+}
+
+#endif
+
+}  // namespace tilewire::device

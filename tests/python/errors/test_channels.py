@@ -1,0 +1,152 @@
+"""What the use of channels in kernels, and their creation, refuse."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tilewire as tw
+
+
+@pytest.fixture
+def comm():
+    with tw.init(virtual="2") as made:
+        yield made
+
+
+def refused(kernel, *args, grid=1, **constants):
+    """The message, of the line that ends in `# error`."""
+    with pytest.raises(tw.UserError) as caught:
+        kernel[grid](*args, **constants)
+    lines = Path(caught.value.file).read_text().splitlines()
+    assert lines[caught.value.line - 1].rstrip().endswith("# error"), str(caught.value)
+    return caught.value.message
+
+
+def queue(comm, **options):
+    return comm.channel((2, 4), **{"tile": (8,), "dtype": tw.f32, **options})
+
+
+X = np.zeros(8, np.float32)
+
+
+@tw.kernel
+def send_part(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const, HALF: tw.const):
+    tw.send(ch[0, 0], tw.load(x[:])[:HALF])  # error
+
+
+def test_a_tile_of_another_shape(comm):
+    message = refused(send_part, X, queue(comm), HALF=4)
+    assert message == "send: `ch` carries f32[8], got tile<f32[4]>"
+
+
+@tw.kernel
+def send_pair(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.send(ch[0, 0], (tw.load(x[:]), 1))  # error
+
+
+def test_more_values_than_the_message_has(comm):
+    message = refused(send_pair, X, queue(comm))
+    assert message == "send: a message of `ch` has 1 values (f32[8]), got 2"
+
+
+@tw.kernel
+def send_number(ch: tw.Channel):
+    tw.send(ch[0, 0], 1.5)  # error
+
+
+def test_a_fraction_in_a_channel_of_integers(comm):
+    message = refused(send_number, queue(comm, tile=(), dtype=tw.i32))
+    assert "1.5" in message and "i32" in message
+
+
+@tw.kernel
+def send_on_exchange(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.send(ch[0, 0], tw.load(x[:]))  # error
+
+
+@tw.kernel
+def recv_on_exchange(ch: tw.Channel):
+    tw.recv(ch[0, 0])  # error
+
+
+@tw.kernel
+def exchange_on_queue(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.exchange(ch[:, 0], tw.load(x[:]))  # error
+
+
+def test_the_other_kind_of_channel(comm):
+    exchange = queue(comm, exchange=True)
+    expected = "`ch` was made with exchange=True and takes tw.exchange alone"
+    assert refused(send_on_exchange, X, exchange) == f"send: {expected}"
+    assert refused(recv_on_exchange, exchange) == f"recv: {expected}"
+    assert refused(exchange_on_queue, X, queue(comm)) == (
+        "exchange: `ch` was made for tw.send and tw.recv; make it with exchange=True"
+    )
+
+
+@tw.kernel
+def exchange_one(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.exchange(ch[0, 0], tw.load(x[:]))  # error
+
+
+@tw.kernel
+def send_row(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.send(ch[0], tw.load(x[:]))  # error
+
+
+@tw.kernel
+def recv_of_peer(ch: tw.Channel):
+    tw.recv(ch.at(1)[0, 0])  # error
+
+
+@tw.kernel
+def send_to_array(x: tw.Tensor["N"], *, N: tw.const):
+    tw.send(x[0], 1.0)  # error
+
+
+def test_what_is_no_slot(comm):
+    assert "takes a slot of every rank: `:` in the channel's first dimension" in refused(
+        exchange_one, X, queue(comm, exchange=True)
+    )
+    assert "takes one slot, channel<[4]> has 1 dimensions left" in refused(send_row, X, queue(comm))
+    assert "waits on this rank's own; leave out `.at(…)`" in refused(recv_of_peer, queue(comm))
+    assert "takes a slot of a channel, got" in refused(send_to_array, X)
+
+
+@tw.kernel
+def send_dynamically(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    for b in tw.persistent(4, schedule="dynamic"):
+        tw.send(ch[0, tw.program_id(0)], tw.load(x[:]))  # error
+        tw.send(ch[0, b], tw.load(x[:]))
+
+
+def test_a_slot_by_the_program_id_under_a_dynamic_schedule(comm):
+    assert refused(send_dynamically, X, queue(comm)).startswith(
+        'send: under schedule="dynamic" nobody knows which program instance does what'
+    )
+
+
+def test_channels_that_cannot_be_made(comm):
+    def message(*args, **kwargs):
+        with pytest.raises(tw.UserError) as caught:
+            comm.channel(*args, **kwargs)
+        return str(caught.value)
+
+    assert "signed_zero=False is for floats, the message has i32" in message(
+        (2, 1), dtype=tw.i32, exchange=True, signed_zero=False
+    )
+    assert "the first dimension of a channel for exchanges is the 2 ranks" in message(
+        (3, 1), dtype=tw.f32, exchange=True
+    )
+    assert "leave out tile=" in message((2,), tile=(4,), dtype=(tw.f32, tw.i32))
+
+
+def test_teams_that_loads_do_not_span():
+    with tw.init(virtual="2x2") as comm:
+        ch = comm.channel((4, 1), tile=(8,), dtype=tw.f32)
+        assert "no transport over the network carries messages" in refused(send_whole, X, ch)
+
+
+@tw.kernel
+def send_whole(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    tw.send(ch[0, 0], tw.load(x[:]))  # error
