@@ -28,6 +28,14 @@ using WithoutGil = py::call_guard<py::gil_scoped_release>;
 
 cuda::Stream to_stream(std::uintptr_t handle) { return reinterpret_cast<cuda::Stream>(handle); }
 
+/// UserError where the framework's current stream is being captured: `what` waits for the GPU.
+void refuse_capture_now(const GpuWorld& world, std::string_view what) {
+  const auto stream = current_stream(world.device().ordinal(), nullptr);
+  if (!stream) throw py::error_already_set();
+  const ContextGuard guard(world.device());
+  refuse_capture(to_stream(*stream), what);
+}
+
 std::uintptr_t identity_of(const LaneGroup& lane) {
   return reinterpret_cast<std::uintptr_t>(&lane);
 }
@@ -42,8 +50,8 @@ using RankValues = std::optional<std::vector<py::object>>;
 
 /// Binds and packs the arguments of each rank, and launches once for all of them.
 void launch_ranks(VirtualRanks& world, const GpuKernel& kernel, std::optional<int> grid,
-                  const std::vector<RankValues>& values,
-                  std::optional<std::uintptr_t> stream, int lane_number) {
+                  const std::vector<RankValues>& values, std::optional<std::uintptr_t> stream,
+                  int lane_number) {
   const Artifact& artifact = kernel.artifact();
   if (!stream) {
     stream = current_stream(world.device().ordinal(), nullptr);
@@ -60,8 +68,9 @@ void launch_ranks(VirtualRanks& world, const GpuKernel& kernel, std::optional<in
     ranks.push_back(static_cast<int>(rank));
     bound.push_back(bind_arguments(artifact.kernel, artifact.parameters, artifact.dimensions,
                                    artifact.written, artifact.target, *values[rank], stream));
-    std::ranges::copy(values_of(artifact, bound.back()),
-                      slots.begin() + static_cast<std::ptrdiff_t>(rank * artifact.arguments.size()));
+    std::ranges::copy(
+        values_of(artifact, bound.back()),
+        slots.begin() + static_cast<std::ptrdiff_t>(rank * artifact.arguments.size()));
     least = std::min(least, kernel.auto_grid(bound.back().dimensions, limit));
   }
   const int size = grid.value_or(least);
@@ -112,7 +121,14 @@ void bind_worlds(py::module_& module) {
       .def(
           "trim", [](GpuWorld& self, std::uintptr_t stream) { self.trim(to_stream(stream)); },
           py::arg("stream"), WithoutGil())
-      .def("free", &GpuWorld::free, py::arg("memory"), WithoutGil())
+      .def(
+          "free",
+          [](GpuWorld& self, const Window& memory) {
+            refuse_capture_now(self, "comm.free");
+            const py::gil_scoped_release release;
+            self.free(memory);
+          },
+          py::arg("memory"))
       .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
       .def(
           "agree_minimum",
@@ -138,7 +154,12 @@ void bind_worlds(py::module_& module) {
           "lane_identity",
           [](const GpuWorld& self, int number) { return identity_of(self.lane(number)); },
           py::arg("number"))
-      .def("barrier", &GpuWorld::barrier, WithoutGil())
+      .def("barrier",
+           [](GpuWorld& self) {
+             refuse_capture_now(self, "comm.barrier");
+             const py::gil_scoped_release release;
+             self.barrier();
+           })
       .def("check", &GpuWorld::check)
       .def("synchronize", &GpuWorld::synchronize, WithoutGil())
       .def("abort", &GpuWorld::abort, WithoutGil())

@@ -336,3 +336,16 @@ def test_abort_then_a_new_communicator():
         assert message(call) == "this communicator was aborted: make a new one to go on"
     comm.close()
     test_communicators_side_by_side()
+
+
+def test_objects_of_another_communicator():
+    @tw.kernel
+    def signal_both(a: tw.Semaphore["N"], b: tw.Flag["M"]):
+        tw.signal(a[0])
+
+    with world() as comm, world() as other:
+        text = message(lambda: signal_both[1](comm.semaphore(1), other.flag(1)))
+    assert text == (
+        "kernel `signal_both`: arguments `a` and `b` are semaphores and flags of two "
+        "communicators: make both with one"
+    )
