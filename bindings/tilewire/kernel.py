@@ -92,10 +92,11 @@ class Kernel:
         """Serves calls like the ones before from C++ alone, and gives all others to `launch`."""
         grid = check_grid(grid)
         # Those of a lane end with it.
-        launchers = self._launchers if lane is None or isinstance(lane, int) else lane.launchers
+        is_own = lane is None or isinstance(lane, int)
+        launchers = self._launchers if is_own else lane.launchers  # type: ignore[union-attr]
         key: Any = grid
         if stream is not None or lane is not None:
-            key = (self, grid, stream, lane)
+            key = ("on", grid, stream, lane) if is_own else (self, grid, stream)
         found = launchers.get(key)
         if found is None:
             from tilewire.launch import make_launcher

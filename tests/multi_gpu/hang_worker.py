@@ -1,5 +1,6 @@
 """One rank of a run in which rank 1 never launches a kernel (`first`: a kernel's first launch, on
-which the ranks must agree; `never`: a later one), or is killed before it (`killed`).
+which the ranks must agree; `never`: a later one), or is killed before it (`killed`); or in which it
+never makes a window (`window`), or is killed before that (`window killed`).
 
 Rank 0 exits with 3 where it got the HangError, and prints it.
 """
@@ -52,6 +53,14 @@ def main(mode: str) -> int:
         allreduce_rmsnorm[tw.auto](x, problem.gain, y, EPS)
 
     timeout = float(os.environ["TILEWIRE_TIMEOUT"])
+    if mode.startswith("window"):
+        comm.barrier()
+        if rank == 0:
+            return first_launch(lambda: comm.window((8, 128), tw.f32))
+        if mode == "window killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(2 * timeout)
+        return 0
     if mode == "first":
         if rank == 0:
             return first_launch(launch)

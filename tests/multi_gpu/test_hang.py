@@ -61,7 +61,7 @@ def run(mode: str) -> tuple[str, str]:
         for process in ranks:
             process.kill()
     assert ranks[0].returncode == 3, output + errors
-    assert ranks[1].returncode == (-9 if mode == "killed" else 0)
+    assert ranks[1].returncode == (-9 if "killed" in mode else 0)
     return output, errors
 
 
@@ -81,6 +81,15 @@ def test_the_missing_rank_is_named(mode):
     assert TIMEOUT_S <= float(message[1]) < TIMEOUT_S + 0.5
     # The first stage came before, on stderr.
     assert re.search(rf"norm_program\.py:{barrier}: rank 0 has waited for rank 1 for 1 s", errors)
+
+
+@pytest.mark.parametrize("mode", ["window", "window killed"])
+def test_a_window_that_a_rank_never_makes(mode):
+    output, _ = run(mode)
+    message = re.search(r"after ([\d.]+) s: (.*)", output)
+    assert message, output
+    assert "comm.window((8, 128), tw.f32): rank 1 never came within 4 s" in message[2]
+    assert TIMEOUT_S <= float(message[1]) < TIMEOUT_S + 1
 
 
 def test_a_first_launch_that_a_rank_never_makes_ends():

@@ -1,7 +1,5 @@
 """Lanes, windows and several communicators on GPUs of their own: run under torchrun."""
 
-from __future__ import annotations
-
 # ruff: noqa: E402
 import pytest
 
