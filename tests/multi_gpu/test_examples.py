@@ -14,6 +14,7 @@ LARGE = {
     "02_all_reduce": [1_000_003],
     "03_all_reduce_two_shot": [10_000_019],
     "04_all_reduce_channels": [1_000_003],
+    "05_all_reduce_ring": [16_777_216],
     "06_all_gather": [3_000_017],
     "07_reduce_scatter": [10_000_019],
     "08_all_to_all": [3_000_017],

@@ -49,6 +49,8 @@ BARRIERS = [
 
 
 LEFT_OUT = [(name, "tw.barrier()", number) for name, number in BARRIERS] + [
+    ("05_all_reduce_ring", "tw.send(to_next, total)", 1),
+    ("05_all_reduce_ring", "total = tw.recv(ch[slot])", 0),
     ("12_pipeline", "tw.wait(full[half])", 0),
     ("12_pipeline", "tw.wait(free[half])", 0),
     ("12_pipeline", "tw.signal(full", 0),

@@ -2,7 +2,7 @@
 
 import pytest
 import tilewire as tw
-from litmus import LITMUS
+from litmus import COUNTED, LITMUS
 
 SEEDS = 200
 ROUNDS = 3
@@ -45,3 +45,11 @@ def test_what_is_left_out_shows(name, broken, world):
 def test_slots_beyond_132():
     run, _ = LITMUS["message passing by barriers"]
     assert wrong_values(run, "2", 0, grid=264) == 0
+
+
+@pytest.mark.parametrize("world", ["1", "3"])
+@pytest.mark.parametrize("name", COUNTED)
+def test_counters_wrap_around(name, world):
+    run, _ = LITMUS[name]
+    for start in range(2**32 - 8, 2**32):
+        assert wrong_values(run, world, start % 7, start=start) == 0

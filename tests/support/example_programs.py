@@ -11,6 +11,7 @@ SHAPES = {
     "02_all_reduce": ["1", "1023", "5000"],
     "03_all_reduce_two_shot": ["1", "1023", "9001"],
     "04_all_reduce_channels": ["1", "1025", "70001"],
+    "05_all_reduce_ring": ["1", "2047", "40001"],
     "06_all_gather": ["1", "2049"],
     "07_reduce_scatter": ["1", "5", "10001"],
     "08_all_to_all": ["1", "1025"],

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import tilewire as tw
+from tilewire import objects
 
 
 def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
@@ -17,6 +18,13 @@ def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
     import torch
 
     return torch.zeros(shape, dtype=getattr(torch, dtype), device=comm.device)
+
+
+def make(comm: tw.Communicator, kind: str, *arguments: Any, start: int = 0) -> Any:
+    """Semaphores or channels; `start`: how far their counters have come already."""
+    request = {"semaphore": objects.semaphore_request, "channel": objects.channel_request}[kind]
+    first = (comm.size,) if kind == "channel" else ()
+    return comm._make(request(*first, *arguments, start=start))
 
 
 def total(comm: tw.Communicator, counts: Any) -> int:
@@ -177,10 +185,11 @@ def signalled_messages(
     tw.store(wrong[i], tw.load(wrong[i]) + count)
 
 
-def message_passing_by_semaphores(comm, rounds, grid=1, broken="", K=33):
+def message_passing_by_semaphores(comm, rounds, grid=1, broken="", K=33, start=0):
     """A store, then a signal: who waits for it sees the store. Another gives the place back."""
     x, wrong = comm.window((comm.size, grid, K), tw.i32), zeros(comm, grid)
-    full, free = comm.semaphore((comm.size, grid)), comm.semaphore((comm.size, grid), init=1)
+    full = make(comm, "semaphore", (comm.size, grid), start=start)
+    free = make(comm, "semaphore", (comm.size, grid), 1, start=start)
     for _ in range(3):
         signalled_messages[grid](x, full, free, wrong, rounds, BROKEN=broken)
     return total(comm, wrong)
@@ -359,6 +368,90 @@ def two_lanes_at_once(comm, rounds, grid=1, broken="", K=33):
     return sum(total(comm, count) for count in wrong)
 
 
+@tw.kernel
+def fifo(
+    ch: tw.Channel["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        for p in tw.ranks():
+            if BROKEN != "send" or n + 1 < rounds or tw.rank() > 0:
+                tw.send(ch.at(p)[tw.rank(), i], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        for r in tw.ranks():
+            count += tw.sum(tw.recv(ch[r, i]) != 100 * n + r)
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def messages_of_channels(comm, rounds, grid=1, broken="", K=33, depth=2, start=0):
+    """The n-th message to come out of a slot is the n-th that was sent, across launches too."""
+    wrong = zeros(comm, grid)
+    ch = make(comm, "channel", (comm.size, grid), K, tw.i32, depth, False, True, start=start)
+    for _ in range(3):
+        fifo[grid](ch, wrong, rounds, K=K, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def exchanges(
+    ch: tw.Channel["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        if BROKEN != "exchange" or n + 1 < rounds or tw.rank() > 0:
+            parts = tw.exchange(ch[:, i], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+            for r in tw.unroll(tw.world_size()):
+                count += tw.sum(parts[r] != 100 * n + r)
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def exchanges_with_tags(comm, rounds, grid=1, broken="", K=33, start=0):
+    wrong = zeros(comm, grid)
+    ch = make(comm, "channel", (comm.size, grid), K, tw.i32, 1, True, True, start=start)
+    for _ in range(3):
+        exchanges[grid](ch, wrong, rounds, K=K, BROKEN=broken)
+    return total(comm, wrong)
+
+
+@tw.kernel
+def float_exchanges(
+    ch: tw.Channel["W", "G"],
+    wrong: tw.Tensor["G"],
+    rounds: tw.i32,
+    *,
+    K: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    count = 0
+    for n in range(rounds):
+        if BROKEN != "exchange" or n + 1 < rounds or tw.rank() > 0:
+            value = (n % 65536).to(tw.f32) + 65536.0 * tw.rank()
+            parts = tw.exchange(ch[:, i], tw.full((K,), value, tw.f32))
+            for r in tw.unroll(tw.world_size()):
+                count += tw.sum(parts[r] != (n % 65536).to(tw.f32) + 65536.0 * r)
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+
+
+def exchanges_with_a_reserved_value(comm, rounds, grid=1, broken="", K=33, start=0):
+    wrong = zeros(comm, grid)
+    ch = make(comm, "channel", (comm.size, grid), K, tw.f32, 1, True, False, start=start)
+    for _ in range(3):
+        float_exchanges[grid](ch, wrong, rounds, K=K, BROKEN=broken)
+    return total(comm, wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
@@ -370,5 +463,16 @@ LITMUS = {
     "copies that signal": (copies_that_signal, ["wait", "credit"]),
     "additions of all ranks": (additions_of_all_ranks, ["written", "read"]),
     "two lanes at once": (two_lanes_at_once, ["written", "read"]),
+    "messages of channels": (messages_of_channels, ["send"]),
+    "exchanges with tags": (exchanges_with_tags, ["exchange"]),
+    "exchanges with a reserved value": (exchanges_with_a_reserved_value, ["exchange"]),
     "ring with credits": (ring_with_credits, ["wait", "credit"]),
 }
+
+# Those whose counters can start anywhere.
+COUNTED = [
+    "message passing by semaphores",
+    "messages of channels",
+    "exchanges with tags",
+    "exchanges with a reserved value",
+]
