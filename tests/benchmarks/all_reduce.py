@@ -25,6 +25,7 @@ from all_reduce_kernels import (
     two_shot_halves,
     two_shot_pull,
     two_shot_push,
+    two_shot_put,
 )
 from ranks import Contender, compare, release, size_name, start
 from raw_nccl import RawNccl
@@ -96,7 +97,9 @@ def useful_grids(num_blocks: int) -> list[int]:
 
 def of_barriers(arrays: Arrays) -> list[Contender]:
     """The programs that synchronise by barriers alone."""
-    contenders = {name: Contender(f"tilewire {name}") for name in ("one-shot", "pull", "push")}
+    contenders = {
+        name: Contender(f"tilewire {name}") for name in ("one-shot", "pull", "push", "put")
+    }
     a = arrays
     for block in (1024, 2048, 4096, 8192):
         if block > max(a.N // 2, 1024):
@@ -116,6 +119,9 @@ def of_barriers(arrays: Arrays) -> list[Contender]:
                 a.x_window, a.sum_window, B=b
             )
             contenders["push"].calls[choice] = lambda b=block, g=grid, p=parts: two_shot_push[g](
+                a.x, p, a.sum_window, B=b
+            )
+            contenders["put"].calls[choice] = lambda b=block, g=grid, p=parts: two_shot_put[g](
                 a.x, p, a.sum_window, B=b
             )
             for rounds in (4, 16) if a.N >= 1 << 24 else ():

@@ -5,10 +5,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tilewire as tw
-from all_reduce_kernels import num_parts, one_shot, two_shot_halves, two_shot_pull, two_shot_push
+from all_reduce_kernels import (
+    num_parts,
+    one_shot,
+    two_shot_halves,
+    two_shot_pull,
+    two_shot_push,
+    two_shot_put,
+)
 
 BLOCK = 64
-KERNELS = ["one_shot", "two_shot_pull", "two_shot_push", "two_shot_halves"]
+KERNELS = ["one_shot", "two_shot_pull", "two_shot_push", "two_shot_put", "two_shot_halves"]
 
 
 def make(name, comm, N):
@@ -27,6 +34,8 @@ def make(name, comm, N):
             two_shot_pull[3](window, sums, B=BLOCK)
         elif name == "two_shot_push":
             two_shot_push[3](x, parts, sums, B=BLOCK)
+        elif name == "two_shot_put":
+            two_shot_put[3](x, parts, sums, B=BLOCK)
         else:
             two_shot_halves[3](x, parts, sums, B=BLOCK, C=3)
         return sums.numpy().copy()

@@ -94,6 +94,27 @@ def two_shot_halves(
         tw.barrier()
 
 
+@tw.kernel
+def two_shot_put(
+    x: tw.Tensor["N"], parts: tw.Window["W", "P", "B"], y: tw.Window["N"], *, B: tw.const
+):
+    """As `two_shot_push`, where the parts are copied from memory to memory: in bulk, where that is
+    possible, so that no registers hold them."""
+    for b in tw.persistent(tw.cdiv(tw.cdiv(N, B), tw.world_size())):
+        for p in tw.peers():
+            block = tw.ds((b * tw.world_size() + p) * B, B)
+            tw.put(parts.at(p)[tw.rank(), b, :], x[block])
+    tw.barrier()
+    for b in tw.persistent(tw.cdiv(tw.cdiv(N, B), tw.world_size())):
+        block = tw.ds((b * tw.world_size() + tw.rank()) * B, B)
+        total = tw.load(x[block]).to(tw.f32)
+        for p in tw.peers():
+            total += tw.load(parts[p, b, :])
+        for r in tw.ranks():
+            tw.store(y.at(r)[block], total)
+    tw.barrier()
+
+
 def num_parts(num_elements: int, world: int, block: int) -> int:
     """P: how many blocks a rank owns."""
     num_blocks = -(-num_elements // block)
