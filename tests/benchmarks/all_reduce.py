@@ -141,16 +141,19 @@ def of_barriers(arrays: Arrays) -> list[Contender]:
 
 
 def of_channels(arrays: Arrays) -> list[Contender]:
-    """Up to 4 MiB: from a block per instance to four, with tags and without."""
+    """Small arrays: from a block per instance to four, with tags and without. Large ones without
+    tags: two ranks send each other as much as in two shots."""
     a = arrays
     contenders = {name: Contender(f"tilewire {name}") for name in ("channels", "tagged channels")}
     for name, contender in contenders.items():
-        for block in (512, 1024, 2048, 4096, 8192, 16384) if a.N <= 1 << 21 else ():
+        is_small, has_tags = a.N <= 1 << 21, name.startswith("tagged")
+        for block in (512, 1024, 2048, 4096, 8192, 16384):
             num_blocks = -(-a.N // block)
-            for grid in sorted({-(-num_blocks // share) for share in (1, 2, 4)}):
-                if grid > 264 or block > a.N:
+            shares = {-(-num_blocks // share) for share in (1, 2, 4)}
+            for grid in sorted(shares if is_small else {64, 132, 264}):
+                if grid > 264 or block > a.N or not (is_small or (block > 2048 and not has_tags)):
                     continue
-                ch = a.channel_of(block, grid, name.startswith("tagged"))
+                ch = a.channel_of(block, grid, has_tags)
                 call = lambda b=block, g=grid, c=ch: over_channels[g](a.x, a.y, c, B=b)  # noqa: E731
                 try:
                     arrays.check(call, a.y)
