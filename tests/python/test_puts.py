@@ -192,7 +192,9 @@ def test_a_put_that_signals_is_seen_by_who_waits(world):
 
 def lowered(kernel, target="sm_90a:world=2", **shapes):
     arrays = {
-        p.name: ArrayArgument(p.annotation.kind, tw.f32, shapes[p.name])
+        p.name: ArrayArgument(
+            p.annotation.kind, tw.f32 if p.name != "sem" else tw.u64, shapes[p.name]
+        )
         for p in kernel.signature.positional
     }
     specialisation = kernel.specialise(arrays)
@@ -235,6 +237,12 @@ def test_bulk_copies_are_over_before_what_needs_them():
             tw.put(w[:], x)
 
     @tw.kernel
+    def wait_and_signal(x: tw.Tensor["N"], w: tw.Window["N"], sem: tw.Semaphore):
+        tw.put(w.at(1 - tw.rank())[:], x)
+        tw.wait(sem[0])
+        tw.signal(sem.at(1 - tw.rank())[0])
+
+    @tw.kernel
     def too_small(x: tw.Tensor["N"], w: tw.Window["N"]):
         tw.put(w[0:100], x[0:100])
         tw.put(w[tw.ds(0, 1024)], x[tw.ds(0, 1024)])
@@ -248,6 +256,7 @@ def test_bulk_copies_are_over_before_what_needs_them():
     assert steps(lowered(read_back, **one, y=(8, 8))) == [
         "view_copy", "tile_store", "drain_copies", "tile_load", "tile_store",
     ]  # fmt: skip
+    assert steps(lowered(wait_and_signal, **one, sem=(4,))) == ["view_copy", "drain_copies"]
     assert steps(lowered(in_a_loop, **one)) == ["drain_copies", "lsa_barrier", "view_copy"]
     small = lowered(too_small, **one)
     assert "bulk" not in small and "drain_copies" not in steps(small)
