@@ -210,6 +210,7 @@ std::vector<OpInfo> lowered_ops() {
       {"first", AttributeSpec::Kind::kBool, false, "nothing of the launch uses the slot before"});
   exchange.resources = needs_exchange;
   exchange.emit_cpu = emit_cpu_channel<kExchange>;
+  exchange.announces_launch = true;
   exchange.emit_cuda = emit_channel_exchange_cuda;
   return {send, recv, exchange};
 }

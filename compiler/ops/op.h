@@ -78,6 +78,9 @@ struct OpInfo {
   /// Of a frontend op whose first operand is a view of synchronisation objects: the op that
   /// lowering views makes of it (`ObjectAccess` in object_access.h), by what they are.
   std::string_view (*lowered)(Memory) = nullptr;
+  /// Of a two-sided op: its CUDA text has `CudaEmitter::announce_launch`, behind what it sends and
+  /// before it waits. Else that comes before the op.
+  bool announces_launch = false;
   /// Emits CUDA text. Null only for ops that lowering removes.
   void (*emit_cuda)(const Statement&, CudaEmitter&) = nullptr;
   /// Bytes of shared memory that its CUDA code passes data through, with a `__syncthreads` between

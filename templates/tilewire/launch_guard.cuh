@@ -30,8 +30,8 @@ class LaunchGuard {
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
 
-  /// Before the first thing that peers see or wait for: tells them which launch this is. Later
-  /// calls do nothing.
+  /// Before the first wait, behind what was sent: tells the peers which launch this is. Later calls
+  /// do nothing.
   TILEWIRE_DEVICE void announce() {
     if (!is_silent_) return;
     announce_launch(lane_, number_ + 1);

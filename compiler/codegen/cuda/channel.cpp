@@ -197,6 +197,7 @@ void emit_channel_exchange_cuda(const Statement& statement, CudaEmitter& emitter
     types.push_back(emitter.type(values[i]->type));
     slot.call(fmt::format("send<{}, {}>({})", i, types[i], names[i]));
   }
+  emitter.announce_launch();
   const std::size_t world = statement.results.size() / values.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string parts = emitter.unique_name(access.parameter->name + "_parts");

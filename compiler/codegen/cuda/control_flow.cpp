@@ -68,7 +68,10 @@ void KernelWriter::write_statement(const Statement& statement) {
         throw InternalError(fmt::format("'{}' is left in a lowered program", statement.op->name),
                             statement.location);
       }
-      announce_before(statement);
+      if (!statement.op->announces_launch && statement.op->resources != nullptr &&
+          statement.op->resources(statement).two_sided) {
+        emitter_.announce_launch();
+      }
       return statement.op->emit_cuda(statement, emitter_);
     case StatementKind::kFor:
       return write_for(statement);
@@ -81,12 +84,6 @@ void KernelWriter::write_statement(const Statement& statement) {
     case StatementKind::kReturn:
       return emitter_.statement("return;");
   }
-}
-
-void KernelWriter::announce_before(const Statement& op) {
-  if (is_announced_ || op.op->resources == nullptr || !op.op->resources(op).two_sided) return;
-  is_announced_ = true;
-  emitter_.statement("launch.announce();");
 }
 
 std::vector<KernelWriter::CarriedVariable> KernelWriter::write_carried(const Statement& loop) {

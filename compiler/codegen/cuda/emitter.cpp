@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
+#include <utility>
 
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
@@ -132,6 +133,11 @@ void CudaEmitter::alias(const Value* result, const Value* source) {
 void CudaEmitter::statement(std::string_view text) {
   tell();
   writer_.line(text);
+}
+
+void CudaEmitter::announce_launch() {
+  if (std::exchange(is_announced_, true)) return;
+  statement("launch.announce();");
 }
 
 std::string CudaEmitter::unique_name(std::string_view hint) { return names_.make(hint); }

@@ -45,6 +45,9 @@ class CudaEmitter {
   /// One that is another value under a new type.
   void alias(const Value* result, const Value* source);
   void statement(std::string_view text);
+  /// Where a two-sided launch tells the peers which one it is
+  /// (templates/tilewire/launch_guard.cuh): once, before its first wait. Later calls write nothing.
+  void announce_launch();
 
   // What an op may ask for.
   const Program& program() const { return program_; }
@@ -117,6 +120,7 @@ class CudaEmitter {
   std::set<Place> told_places_;
   const Statement* current_ = nullptr;
   Place told_;  ///< the line that was commented last
+  bool is_announced_ = false;
 };
 
 /// `float`, `tw::bf16`, `int64_t`: the element type in device code.

@@ -31,8 +31,6 @@ class KernelWriter {
 
   void write_region(const Region& region);
   void write_statement(const Statement& statement);
-  /// The launch tells the peers who it is before it first meets them.
-  void announce_before(const Statement& op);
   void write_for(const Statement& loop);
   void write_while(const Statement& loop);
   /// Variables for a loop's carried values, which hold the initial ones; its regions' arguments
@@ -63,7 +61,6 @@ class KernelWriter {
   bool has_barrier_ = false;
   bool has_local_grid_barrier_ = false;
   bool has_grid_barrier_ = false;
-  bool is_announced_ = false;
   bool has_comm_ = false;
 };
 

@@ -44,9 +44,9 @@ all_reduce_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, fl
     // 3. all_reduce_rows.py:4: lt, channel_open, load x, exchange(ch)
     const int64_t offset = row * H;
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
-    launch.announce();
     ch_slot.begin();
     ch_slot.send<0, TileF32_64>(x_tile);
+    launch.announce();
     const tw::Parts<TileF32_64, 2> ch_parts = ch_slot.receive<0, TileF32_64>(x_tile, 0);
     const TileF32_64 ch_0 = ch_parts.of[0];
     const TileF32_64 ch_1 = ch_parts.of[1];

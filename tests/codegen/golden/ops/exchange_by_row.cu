@@ -36,10 +36,10 @@ exchange_by_row_kernel(tw::bf16* x, const __grid_constant__ tw::WindowHandle ch,
     // 2. exchange_by_row.py:3: lt, load x, exchange(ch), maximum, store y
     const int64_t offset = row * H;
     const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
-    launch.announce();
     tw::require_slot(row < 4);
     tw::ExchangeSlot<Channel_ch, TileBF16_64> ch_slot(lane, ch, comm.rank, row);
     ch_slot.send<0, TileBF16_64>(x_tile);
+    launch.announce();
     const tw::Parts<TileBF16_64, 2> ch_parts = ch_slot.receive<0, TileBF16_64>(x_tile, 0);
     const TileBF16_64 ch_0 = ch_parts.of[0];
     const TileBF16_64 ch_1 = ch_parts.of[1];

@@ -43,9 +43,9 @@ exchange_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, floa
   for (int64_t row = i; row < T; row += int64_t{gridDim.x}) {
     // 3. exchange_rows.py:6: lt, channel_open, load x, exchange(ch), store y
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + row * H);
-    launch.announce();
     ch_slot.begin();
     ch_slot.send<0, TileF32_64>(x_tile);
+    launch.announce();
     const tw::Parts<TileF32_64, 2> ch_parts = ch_slot.receive<0, TileF32_64>(x_tile, 0);
     const TileF32_64 ch_0 = ch_parts.of[0];
     const TileF32_64 ch_1 = ch_parts.of[1];
