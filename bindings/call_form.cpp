@@ -221,7 +221,7 @@ bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int
     } else if (plan.kind != Parameter::Kind::kScalar) {
       if (!window_fits(plan, *argument.window, dimensions)) return false;
       const void* lane = argument.window->lane;
-      if (lane == nullptr) continue;
+      if (lane == nullptr || lane_ == nullptr) continue;
       if (named_lane != nullptr && named_lane != lane) return false;
       named_lane = lane;
     }

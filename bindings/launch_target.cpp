@@ -107,7 +107,6 @@ std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArgume
 
 namespace {
 
-/// The arguments' lane is known to be one (`bind_arguments`).
 void check_lane(const LaunchTarget& target, const BoundArguments& bound) {
   if (target.lane() == nullptr) return;
   const Artifact& artifact = target.artifact();

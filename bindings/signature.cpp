@@ -203,13 +203,11 @@ class Binding {
   void check_same_world(std::size_t first, std::size_t second) const {
     const WindowObject& a = *bound_.arguments[first].window;
     const WindowObject& b = *bound_.arguments[second].window;
-    const bool other_communicator = a.communicator != b.communicator;
-    const bool other_lane = a.lane != nullptr && b.lane != nullptr && a.lane != b.lane;
-    if (!other_communicator && !other_lane) return;
-    throw UserError(fmt::format(
-        "kernel `{}`: arguments `{}` and `{}` are windows of two {}; one launch takes those of one",
-        kernel_, parameters_[first].name, parameters_[second].name,
-        other_communicator ? "communicators" : "lanes"));
+    if (a.communicator == b.communicator) return;
+    throw UserError(
+        fmt::format("kernel `{}`: arguments `{}` and `{}` are windows of two "
+                    "communicators; one launch takes those of one",
+                    kernel_, parameters_[first].name, parameters_[second].name));
   }
 
   const std::string& kernel_;

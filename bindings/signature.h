@@ -38,8 +38,8 @@ Argument read_argument(pybind11::object object, std::string_view what,
                        std::optional<std::uintptr_t> stream, Owners& owners);
 
 /// Binds arguments to the parameters of a program: number, kind, dtype, rank, static extents, named
-/// dimensions equal wherever they appear, device (that of `target`), windows of one communicator
-/// and one lane, arrays that the kernel writes not read-only. UserError names the kernel, the
+/// dimensions equal wherever they appear, device (that of `target`), windows of one communicator,
+/// arrays that the kernel writes not read-only. UserError names the kernel, the
 /// argument, what was found and what was expected.
 BoundArguments bind_arguments(const std::string& kernel, std::span<const Parameter> parameters,
                               std::span<const std::string> dimensions,

@@ -87,20 +87,23 @@ class _GpuLauncher(Communicator):
         num_bytes = self._world.device_comm_bytes if self._world is not None else 0
         return _load(compiled, self._device, num_bytes)
 
-    def _choose(self, kernel: Kernel, grid: Grid, call: Call, lane: int) -> tuple[Any, int]:
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call, place: Place) -> tuple[Any, int]:
         """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
-        return self._load(kernel.compile(self.target, call.specialisation, call.facts)), 0
+        compiled = kernel.compile(self.target, call.specialisation, call.facts)
+        place.require_one_lane(compiled.artifact)
+        return self._load(compiled), 0
 
     def launch(
         self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
         size = one_dimension(kernel, grid)
         call = Call(kernel, bound)
-        lane = 0 if place.lane is None else place.lane.number
-        loaded, limit = self._choose(kernel, grid, call, lane)
+        loaded, limit = self._choose(kernel, grid, call, place)
         # A kernel that meets nobody serves launches after this communicator is closed as well.
         world = self._world if loaded.takes_world else None
-        target = _tilewire.LaunchTarget(world, loaded, limit, lane, place.serves_unnamed)
+        target = _tilewire.LaunchTarget(
+            world, loaded, limit, place.lane_number, place.serves_unnamed
+        )
         if size is not None:
             target.check_grid(size)
         target.launch(size, call.values, place.stream)
@@ -156,10 +159,11 @@ class GpuCommunicator(_GpuLauncher):
         self._world.close()
         forget(self)
 
-    def _choose(self, kernel: Kernel, grid: Grid, call: Call, lane: int) -> tuple[Any, int]:
+    def _choose(self, kernel: Kernel, grid: Grid, call: Call, place: Place) -> tuple[Any, int]:
         """What is special to this rank's arguments may need more room than was agreed; then the
         form for any arguments serves."""
-        loaded, _ = super()._choose(kernel, grid, call, lane)
+        loaded, _ = super()._choose(kernel, grid, call, place)
+        lane = place.lane_number
         own = self._world.grid_limit(loaded, lane)
         if not loaded.two_sided:
             return loaded, own
@@ -271,6 +275,7 @@ class VirtualGpuCommunicator(VirtualCommunicator):
         facts = given[0].facts if all(each.facts == given[0].facts for each in given) else None
         compiled = kernel.compile(self.target, given[0].specialisation, facts)
         require_all_ranks(kernel, compiled, calls)
+        place.require_one_lane(compiled.artifact)
         loaded = _load(compiled, self._device, self._world.device_comm_bytes)
         values = [call and self._values_of(call, rank) for rank, call in enumerate(calls)]
         _tilewire.launch_ranks(
@@ -279,7 +284,7 @@ class VirtualGpuCommunicator(VirtualCommunicator):
             one_dimension(kernel, grid),
             values,
             place.stream,
-            0 if place.lane is None else place.lane.number,
+            place.lane_number,
         )
 
     def _values_of(self, call: Call, rank: int) -> list[Any]:

@@ -10,6 +10,7 @@ from tilewire.lane import Lane
 from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
+    from tilewire._tilewire import Artifact
     from tilewire.communicator import Communicator
     from tilewire.kernel import Kernel
 
@@ -21,11 +22,21 @@ class Place:
     stream: int | None  # a handle; None: the framework's current one
     lane: Lane | None  # None: this process alone, which has none
     is_said: bool = False  # by `kernel.on(lane=)`
+    conflict: str | None = None  # why a kernel that takes a lane can't be launched
+
+    @property
+    def lane_number(self) -> int:
+        return 0 if self.lane is None else self.lane.number
 
     @property
     def serves_unnamed(self) -> bool:
         """Whether a call whose arguments are on no lane runs here too."""
         return self.is_said or self.lane is None or self.lane.number == 0
+
+    def require_one_lane(self, artifact: Artifact) -> None:
+        """UserError where the kernel takes a lane, and which is contradictory."""
+        if self.conflict is not None and artifact.resources.lane:
+            raise UserError(self.conflict)
 
 
 def find_communicator(kernel: Kernel, bound: dict[str, Any], said: Any) -> Communicator | None:
@@ -52,14 +63,15 @@ def find_communicator(kernel: Kernel, bound: dict[str, Any], said: Any) -> Commu
 def find_place(
     kernel: Kernel, bound: dict[str, Any], comm: Communicator, stream: int | None, said: Any
 ) -> Place:
-    """On `comm`: the lane that was said, or that of the arguments; else lane 0. UserError where
-    two arguments are on different ones, or what was said differs."""
+    """On `comm`: the lane that was said, or that of the arguments; else lane 0. Where two of these
+    are on different ones, or what was said differs, only a kernel without a lane can run."""
     named: tuple[str, Lane] | None = None
+    conflict = None
     for name, value in _symmetric(kernel, bound):
         if value.lane is None:
             continue
         if named is not None and named[1] is not value.lane:
-            raise UserError(
+            conflict = conflict or (
                 f"kernel `{kernel.name}`: argument `{named[0]}` is on lane {named[1].number}, "
                 f"argument `{name}` on lane {value.lane.number}: a launch runs on one lane, make "
                 f"both on it"
@@ -67,13 +79,14 @@ def find_place(
         named = named or (name, value.lane)
     lane = comm.get_lane(said) if isinstance(said, int) else said
     if lane is None:
-        return Place(stream, named[1] if named is not None else comm.get_lane(0))
+        lane = named[1] if named is not None else comm.get_lane(0)
+        return Place(stream, lane, conflict=conflict)
     if named is not None and named[1] is not lane:
-        raise UserError(
+        conflict = (
             f"kernel `{kernel.name}`: argument `{named[0]}` is on lane {named[1].number}, but "
             f"kernel.on(lane=) says lane {lane.number}: leave it out, or make the argument there"
         )
-    return Place(stream, lane, is_said=True)
+    return Place(stream, lane, is_said=True, conflict=conflict)
 
 
 def _symmetric(kernel: Kernel, bound: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -160,6 +160,7 @@ class RankCommunicator(Communicator):
         what = f"the launch of {kernel.name}"
         self._meeting.require_turn(self.rank, what)
         request = HostRequest(self._host, kernel, grid, Call(kernel, bound), place.lane)
+        place.require_one_lane(request.compiled.artifact)
         if not request.waits:
             requests: list[HostRequest | None] = [None] * self.size
             requests[self.rank] = request

@@ -343,7 +343,9 @@ class VirtualCommunicator(Communicator):
         requests = [
             call and HostRequest(self._world, kernel, grid, call, place.lane) for call in calls
         ]
-        require_all_ranks(kernel, next(filter(None, requests)).compiled, calls)
+        compiled = next(filter(None, requests)).compiled
+        require_all_ranks(kernel, compiled, calls)
+        place.require_one_lane(compiled.artifact)
         check_protocols(requests)
         self._world.launch(requests)
 

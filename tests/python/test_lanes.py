@@ -162,6 +162,19 @@ def test_arguments_of_two_lanes():
         )
 
 
+def test_a_kernel_that_communicates_with_nobody_takes_any_lanes():
+    @tw.kernel
+    def copy(a: tw.Window["N"], b: tw.Window["N"]):
+        tw.store(b[0], tw.load(a[0]))
+
+    with world() as comm:
+        a = filled(comm.lane(1).window(1, tw.f32), comm)
+        b = comm.lane(2).window(1, tw.f32)
+        copy[1](a, b)
+        copy.on(lane=0)[1](b, a)
+        assert [b.at(rank)[0] for rank in range(2)] == [1, 2]
+
+
 def test_a_lane_that_contradicts_the_arguments():
     with world() as comm:
         lane = comm.lane(1)
