@@ -95,7 +95,7 @@ def _of_process_group(process_group: Any, sms: int | None, exclusive: bool) -> C
 
 
 def _of_environment(sms: int | None, exclusive: bool) -> Communicator:
-    from tilewire.exchange import share_bytes
+    from tilewire.share_bytes import share_bytes
 
     rank, size, local_rank = _integer("RANK"), _integer("WORLD_SIZE"), _integer("LOCAL_RANK")
     if not 0 <= rank < size:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 import tilewire as tw
-from tilewire import exchange
+from tilewire import share_bytes
 
 
 def free_port():
@@ -20,7 +20,7 @@ def run_ranks(size, port, made=b"x" * 128):
     def run(rank):
         try:
             given = made if rank == 0 else None
-            results[rank] = exchange._through_socket(given, rank, size, "127.0.0.1", port)
+            results[rank] = share_bytes._through_socket(given, rank, size, "127.0.0.1", port)
         except Exception as error:
             errors.append(error)
 
@@ -58,16 +58,16 @@ def test_strangers_are_ignored():
 
 
 def test_missing_rank_is_named(monkeypatch):
-    monkeypatch.setattr(exchange, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(share_bytes, "_TIMEOUT_S", 0.2)
     with pytest.raises(tw.BackendError, match=r"rank 0 waited 0 s on port \d+ for ranks \[1, 2\]"):
-        exchange._through_socket(b"x", 0, 3, "127.0.0.1", free_port())
+        share_bytes._through_socket(b"x", 0, 3, "127.0.0.1", free_port())
 
 
 def test_missing_rank_0_is_named(monkeypatch):
-    monkeypatch.setattr(exchange, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(share_bytes, "_TIMEOUT_S", 0.2)
     with pytest.raises(tw.BackendError, match=r"rank 1 can't reach rank 0 at 127\.0\.0\.1"):
-        exchange._through_socket(None, 1, 2, "127.0.0.1", free_port())
+        share_bytes._through_socket(None, 1, 2, "127.0.0.1", free_port())
 
 
 def test_world_of_one_needs_nobody():
-    assert exchange.share_bytes(b"id", 0, 1, "", 0) == b"id"
+    assert share_bytes.share_bytes(b"id", 0, 1, "", 0) == b"id"
