@@ -142,13 +142,16 @@ step() {
       "$OUT/allreduce_rmsnorm.json" ;;
     all-reduce) two all-reduce 400 tests/benchmarks/all_reduce.py "$OUT/all_reduce.json" ;;
     collectives) two collectives 300 tests/benchmarks/collectives.py "$OUT/collectives.json" ;;
+    barrier) two barrier 200 tests/benchmarks/barrier.py "$OUT/barrier.json" ;;
+    peer-bandwidth) two peer-bandwidth 200 tests/benchmarks/peer_bandwidth.py \
+      "$OUT/peer_bandwidth.json" ;;
     *) echo "no step $1 (there are: ${steps[*]})" >&2; exit 2 ;;
   esac
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
   virtual-hang torch example examples multi-gpu litmus hang compile-time virtual-speed single-gpu
-  launch benchmark all-reduce collectives)
+  launch benchmark all-reduce collectives barrier peer-bandwidth)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo
