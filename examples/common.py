@@ -80,11 +80,15 @@ def run(main, default_shape, shape_help):
     parser.add_argument("--seed", type=int, help="of the virtual ranks' scheduler")
     arguments = parser.parse_args()
     shape = [int(part) for part in arguments.shape.split(",")]
-    lines = tw.spawn(
-        lambda comm: f"{comm.size} ranks on {comm.device}: {main(comm, *shape)}",
-        world=arguments.world,
-        seed=arguments.seed,
-    )
+
+    def on_rank(comm):
+        if comm.target.is_cuda:
+            import torch
+
+            torch.cuda.set_device(comm.device)
+        return f"{comm.size} ranks on {comm.device}: {main(comm, *shape)}"
+
+    lines = tw.spawn(on_rank, world=arguments.world, seed=arguments.seed)
     if os.environ.get("RANK", "0") == "0":
         print(lines[0])
     sys.exit(0)
