@@ -168,6 +168,9 @@ class HaveExchanged final : public WaitCondition {
     }
     return missing;
   }
+  std::string missing() const override {
+    return fmt::format("message {} in slot {}", count_.sequence + 1, operation_.slot());
+  }
 
  private:
   const Operation& operation_;

@@ -59,11 +59,12 @@ std::string describe(const std::vector<std::int64_t>& program_ids) {
 /// number.
 std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
   const std::string missing = waiter.condition->missing();
-  if (!missing.empty()) {
+  const std::vector<AwaitedInstance> all_awaited = waiter.condition->awaited();
+  if (all_awaited.empty()) {
     return fmt::format("{}: {}", describe(site_of(scheduler, waiter)), missing);
   }
   std::vector<std::tuple<int, std::string, std::vector<std::int64_t>>> groups;
-  for (const AwaitedInstance& awaited : waiter.condition->awaited()) {
+  for (const AwaitedInstance& awaited : all_awaited) {
     const std::string story = story_of(scheduler, awaited);
     if (groups.empty() || std::get<0>(groups.back()) != awaited.rank ||
         std::get<1>(groups.back()) != story) {
@@ -77,8 +78,8 @@ std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
     reasons.push_back(fmt::format("rank {}{}, {}{}", rank, is_namesake ? "" : ", " + describe(ids),
                                   ids.size() == 1 ? "" : "each of ", story));
   }
-  return fmt::format("{} for {}", describe(site_of(scheduler, waiter)),
-                     fmt::join(reasons, "; for "));
+  return fmt::format("{} for {}{}", describe(site_of(scheduler, waiter)),
+                     fmt::join(reasons, "; for "), missing.empty() ? "" : ": " + missing);
 }
 
 }  // namespace

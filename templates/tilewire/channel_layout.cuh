@@ -67,6 +67,9 @@ struct ChannelLayout {
   }
   TILEWIRE_CONSTEXPR int num_sources() const { return carrying == Carrying::kTagged ? 1 : world; }
 
+  /// Of all sources.
+  TILEWIRE_CONSTEXPR int64_t buffer_bytes() const { return num_sources() * message_bytes; }
+
   TILEWIRE_CONSTEXPR int64_t received(int64_t slot) const {
     return slot * static_cast<int64_t>(sizeof(ChannelCount));
   }

@@ -21,14 +21,12 @@ class ExchangeSlot {
  public:
   TILEWIRE_DEVICE ExchangeSlot(const Lane& lane, const WindowHandle& channel, int rank,
                                int64_t slot)
-      : lane_(lane), rank_(rank), slot_(slot), local_(static_cast<char*>(channel.local)) {
-    count_ = load_count<Ch::kScope>(local_ + Ch::layout().received(slot));
-    TILEWIRE_UNROLL
-    for (int i = 0; i < kRanks - 1; ++i) {
-      // From the next rank on, so that not all of them begin with the same one.
-      const int peer = rank_ + 1 + i;
-      peers_[i] = channel_at(channel, peer < kRanks ? peer : peer - kRanks, rank_);
-    }
+      : lane_(lane), channel_(channel), rank_(rank) {
+    char* const local = static_cast<char*>(channel.local);
+    count_place_ = local + Ch::layout().received(slot);
+    count_ = load_count<Ch::kScope>(count_place_);
+    // What is known of addresses before the count is.
+    own_ = local + Ch::layout().buffer(slot, 0, 0);
   }
   ExchangeSlot(const ExchangeSlot&) = delete;
   ExchangeSlot& operator=(const ExchangeSlot&) = delete;
@@ -52,8 +50,13 @@ class ExchangeSlot {
     to_words(value, words);
     TILEWIRE_UNROLL
     for (int i = 0; i < kRanks - 1; ++i) {
-      put_words<Ch::kScope>(peers_[i] + place<kField>(count_.buffer, rank_), words,
-                            count_.sequence + 1);
+      // From the next rank on, so that not all of them begin with the same one.
+      const int after = rank_ + 1 + i;
+      const int64_t distance = i + 1 - (after < kRanks ? 0 : kRanks);
+      put_words<Ch::kScope>(own_ + distance * static_cast<int64_t>(channel_.stride) +
+                                rank_ * Ch::layout().message_bytes +
+                                offset_of<kField>(count_.buffer),
+                            words, count_.sequence + 1);
     }
   }
 
@@ -66,7 +69,7 @@ class ExchangeSlot {
     TILEWIRE_UNROLL
     for (int rank = 1; rank < kRanks; ++rank) words[rank] = words[0];
     poll<Ch::kScope>(
-        words, local_ + place<kField>(count_.buffer, 0), Ch::layout().message_bytes, rank_,
+        words, own_ + offset_of<kField>(count_.buffer), Ch::layout().message_bytes, rank_,
         count_.sequence + 1, lane_,
         {static_cast<uint32_t>(rank_), linear_program_id(), site, 0, count_.sequence + 1});
     Parts<V, kRanks> parts;
@@ -86,14 +89,16 @@ class ExchangeSlot {
   TILEWIRE_DEVICE void close() {
     if (!is_used_) return;
     clear();
-    if (threadIdx.x == 0) store_count<Ch::kScope>(local_ + Ch::layout().received(slot_), count_);
+    if (threadIdx.x == 0) store_count<Ch::kScope>(count_place_, count_);
   }
 
  private:
+  /// Of a field of a source's message in a buffer, from that in buffer 0.
   template <int kField>
-  TILEWIRE_DEVICE int64_t place(uint32_t buffer, int source) const {
+  static TILEWIRE_DEVICE int64_t offset_of(uint32_t buffer) {
+    constexpr uint32_t kBufferBytes = Ch::layout().buffer_bytes();
     constexpr int64_t kOffset = Ch::field_offset(kField);
-    return Ch::layout().buffer(slot_, buffer, source) + kOffset;
+    return int64_t{buffer} * kBufferBytes + kOffset;
   }
 
   /// Empties the buffer of the message before the last one, which has been read.
@@ -106,20 +111,20 @@ class ExchangeSlot {
   TILEWIRE_DEVICE void clear_fields() {
     using P = typename Ch::template PieceOf<V, kField>;
     const Words<P, kCarrying> nothing = {};
+    char* const buffer = own_ + offset_of<kField>(Ch::layout().next(count_.buffer));
     TILEWIRE_UNROLL
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == rank_) continue;
-      put_words<Ch::kScope>(local_ + place<kField>(Ch::layout().next(count_.buffer), rank), nothing,
-                            0);
+      put_words<Ch::kScope>(buffer + rank * Ch::layout().message_bytes, nothing, 0);
     }
     clear_fields<kField + 1, Rest...>();
   }
 
   const Lane& lane_;
+  const WindowHandle& channel_;
   const int rank_;
-  const int64_t slot_;
-  char* const local_;
-  char* peers_[kRanks - 1];
+  char* count_place_;
+  char* own_;  ///< this rank's buffers of the slot
   ChannelCount count_;
   bool is_used_ = false;
 };

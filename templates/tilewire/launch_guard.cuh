@@ -21,7 +21,9 @@ class LaunchGuard {
     asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1; // launch log" ::"l"(&words->busy),
                  "r"(lane_.launch_hash)
                  : "memory");
-    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1; // launch log"
+    // One more, around after 2^31: an addition would be made for the whole warp at once, which
+    // would wait for its result here.
+    asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff; // launch log"
                  : "=r"(number_)
                  : "l"(&words->num_launches)
                  : "memory");

@@ -68,6 +68,7 @@ static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank
   uint32_t other = busy == 0 ? 0 : busy - mine;  // 0: instance 0 has left already
   TILEWIRE_ROLLED
   for (uint32_t source = 0; source < lane.lsa_size; ++source) {
+    if (source == lane.lsa_rank) continue;
     uint64_t theirs[kLoggedLaunches];
     load_launches(launch_log(lane, lane.lsa_rank, source), theirs);
     TILEWIRE_UNROLL

@@ -242,7 +242,7 @@ def test_an_exchange_that_one_rank_leaves_out():
 
     error = failure("3", main)
     assert isinstance(error, tw.HangError)
-    assert "in exchange(ch) for rank 1" in str(error)
+    assert "in exchange(ch) for rank 1, which has finished: message 1 in slot 0" in str(error)
 
 
 @tw.kernel

@@ -122,8 +122,11 @@ def num_parts(num_elements: int, world: int, block: int) -> int:
 
 
 @tw.kernel
-def over_channels(x: tw.Tensor["N"], y: tw.Tensor["N"], ch: tw.Channel, *, B: tw.const):
-    """Everybody sends everything to everybody; a block's arrival is seen in the block itself."""
+def over_channels(
+    x: tw.Tensor["N"], y: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const, B: tw.const
+):
+    """Everybody sends everything to everybody; a block's arrival is seen in the block itself. Of a
+    static size, so that whole blocks need no masks."""
     i = tw.program_id(0)
     for b in tw.persistent(tw.cdiv(N, B)):
         block = tw.ds(b * B, B)
