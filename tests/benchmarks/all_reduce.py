@@ -141,15 +141,15 @@ def of_barriers(arrays: Arrays) -> list[Contender]:
 
 
 def of_channels(arrays: Arrays) -> list[Contender]:
-    """Small arrays: from a block per instance to four, with tags and without. Large ones without
-    tags: two ranks send each other as much as in two shots."""
+    """Small arrays: from a block per instance to four; with tags, for comparison, a few. Large ones
+    without tags: two ranks send each other as much as in two shots. Each choice is a compilation."""
     a = arrays
     contenders = {name: Contender(f"tilewire {name}") for name in ("channels", "tagged channels")}
     for name, contender in contenders.items():
         is_small, has_tags = a.N <= 1 << 21, name.startswith("tagged")
-        for block in (512, 1024, 2048, 4096, 8192, 16384):
+        for block in (1024, 2048, 4096) if has_tags else (512, 1024, 2048, 4096, 8192, 16384):
             num_blocks = -(-a.N // block)
-            shares = {-(-num_blocks // share) for share in (1, 2, 4)}
+            shares = {-(-num_blocks // share) for share in ((1,) if has_tags else (1, 2, 4))}
             for grid in sorted(shares if is_small else {64, 132, 264}):
                 if grid > 264 or block > a.N or not (is_small or (block > 2048 and not has_tags)):
                     continue

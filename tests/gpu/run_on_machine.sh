@@ -140,7 +140,7 @@ step() {
     launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
     benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
       "$OUT/allreduce_rmsnorm.json" ;;
-    all-reduce) two all-reduce 400 tests/benchmarks/all_reduce.py "$OUT/all_reduce.json" ;;
+    all-reduce) two all-reduce 500 tests/benchmarks/all_reduce.py "$OUT/all_reduce.json" ;;
     collectives) two collectives 300 tests/benchmarks/collectives.py "$OUT/collectives.json" ;;
     barrier) two barrier 200 tests/benchmarks/barrier.py "$OUT/barrier.json" ;;
     peer-bandwidth) two peer-bandwidth 200 tests/benchmarks/peer_bandwidth.py \
