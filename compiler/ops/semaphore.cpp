@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/codegen/cuda/object.h"
+#include "compiler/codegen/cuda/report.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/object_access.h"
@@ -14,6 +15,8 @@ constexpr AttributeSpec kSite = {"site", AttributeSpec::Kind::kInteger, false,
                                  "its number in hang reports"};
 constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
                                     "waits without a deadline"};
+constexpr AttributeSpec kChecked = {"checked", AttributeSpec::Kind::kBool, false,
+                                    "ends the launch where another instance waits too"};
 constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true,
                                   "where those are who use it: `gpu` or `system`"};
 constexpr AttributeSpec kTold = {"told", AttributeSpec::Kind::kText, true,
@@ -95,9 +98,13 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("semaphore.cuh");
   const std::string_view timeout =
       statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
-  const std::string arguments =
+  std::string arguments =
       fmt::format("{}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
                   emitter.argument(access.values[0]), statement.integer("site"), timeout);
+  if (statement.flag("checked")) {
+    arguments +=
+        ", " + assertion("two program instances wait for one semaphore", statement, emitter);
+  }
   const std::string text =
       access.num_elements() == 1
           ? fmt::format("tw::wait_semaphore<{}>({});", scope_name(statement), arguments)
@@ -180,7 +187,7 @@ OpInfo semaphore_wait_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kScope, kPatient, kSite});
+  op.attributes.insert(op.attributes.end(), {kScope, kPatient, kSite, kChecked});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

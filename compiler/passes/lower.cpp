@@ -7,6 +7,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
+#include "compiler/support/environment.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -39,7 +40,7 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("legalise_communication", program);
   program = lower_stacks(std::move(program));
   done("lower_stacks", program);
-  program = lower_views(std::move(program), !target.is_cuda());
+  program = lower_views(std::move(program), !target.is_cuda() || Environment::get().check);
   done("lower_views", program);
   check_is_lowered(program);
   program = canonicalise(std::move(program));

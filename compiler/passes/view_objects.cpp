@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ops/object_access.h"
@@ -79,10 +80,15 @@ void describe_meeting(const Statement& statement, const LoweredView& view, Attri
   attributes["told"] = std::string(is_alone || view.rank == nullptr ? "gpu" : "system");
 }
 
+bool takes(const OpInfo& op, std::string_view attribute) {
+  return std::ranges::any_of(op.attributes,
+                             [&](const AttributeSpec& spec) { return spec.name == attribute; });
+}
+
 }  // namespace
 
 Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
-                     Inserter& insert) {
+                           Inserter& insert) {
   check_shape(statement, view);
   const Memory memory = view.base->type.memory;
   Attributes attributes = statement.attributes;
@@ -106,6 +112,9 @@ Statement& lower_object_op(const Statement& statement, const LoweredView& view, 
     strides.push_back(dimension.stride.constant);
   }
   describe_meeting(statement, view, attributes, insert.program());
+  if (checks && takes(find_op(statement.op->lowered(memory)), "checked")) {
+    attributes["checked"] = true;
+  }
   attributes["shape"] = shape;
   attributes["strides"] = strides;
   if (Value* inside = is_inside(view, insert)) {

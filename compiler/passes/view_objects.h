@@ -12,6 +12,6 @@ namespace tilewire {
 /// array ends the launch; else the op is left out where there is one. Returns the statement, whose
 /// results are those of the op.
 Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
-                     Inserter& insert);
+                           Inserter& insert);
 
 }  // namespace tilewire

@@ -104,6 +104,9 @@ Environment Environment::read() {
   environment.report_after_s =
       std::min(seconds("TILEWIRE_REPORT_AFTER", environment.report_after_s), half);
   environment.seed = unsigned_integer("TILEWIRE_SEED", environment.seed);
+  const std::uint64_t check = unsigned_integer("TILEWIRE_CHECK", 0);
+  if (check > 1) fail("TILEWIRE_CHECK", std::to_string(check), "0 or 1");
+  environment.check = check == 1;
   environment.cuda_home = first_of({"TILEWIRE_CUDA_HOME", "CUDA_HOME", "CUDA_PATH"});
   environment.nccl_home = first_of({"TILEWIRE_NCCL_HOME", "NCCL_HOME"});
   for (std::string& folder : split(first_of({"TILEWIRE_SITE_PACKAGES"}), ':')) {
@@ -118,20 +121,11 @@ const Environment& Environment::get() {
 }
 
 std::vector<std::string_view> Environment::variable_names() {
-  return {"TILEWIRE_CACHE_DIR",
-          "XDG_CACHE_HOME",
-          "HOME",
-          "TILEWIRE_DUMP",
-          "TILEWIRE_DUMP_DIR",
-          "TILEWIRE_TIMEOUT",
-          "TILEWIRE_REPORT_AFTER",
-          "TILEWIRE_SEED",
-          "TILEWIRE_CUDA_HOME",
-          "CUDA_HOME",
-          "CUDA_PATH",
-          "TILEWIRE_NCCL_HOME",
-          "NCCL_HOME",
-          "TILEWIRE_SITE_PACKAGES"};
+  return {"TILEWIRE_CACHE_DIR",    "XDG_CACHE_HOME",    "HOME",
+          "TILEWIRE_DUMP",         "TILEWIRE_DUMP_DIR", "TILEWIRE_TIMEOUT",
+          "TILEWIRE_REPORT_AFTER", "TILEWIRE_SEED",     "TILEWIRE_CHECK",
+          "TILEWIRE_CUDA_HOME",    "CUDA_HOME",         "CUDA_PATH",
+          "TILEWIRE_NCCL_HOME",    "NCCL_HOME",         "TILEWIRE_SITE_PACKAGES"};
 }
 
 }  // namespace tilewire

@@ -26,6 +26,9 @@ struct Environment {
   double report_after_s = 30.0;
   /// TILEWIRE_SEED: seed of the virtual world's scheduler. Default 0.
   std::uint64_t seed = 0;
+  /// TILEWIRE_CHECK: 1: kernels on GPUs look for misuse of synchronisation objects, and for views
+  /// outside of memory, as those on the CPU always do. Default 0.
+  bool check = false;
   /// TILEWIRE_CUDA_HOME, else CUDA_HOME, else CUDA_PATH: a CUDA toolkit to look in.
   std::filesystem::path cuda_home;
   /// TILEWIRE_NCCL_HOME, else NCCL_HOME: a folder with NCCL's `include` and `lib`.

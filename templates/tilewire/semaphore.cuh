@@ -48,12 +48,37 @@ TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
   return value;
 }
 
+/// What a wait does about other instances that wait for the same semaphore: nothing.
+struct Unchecked {};
+
+template <typename Check>
+inline constexpr bool kIsChecked = true;
+template <>
+inline constexpr bool kIsChecked<Unchecked> = false;
+
+/// Stores what has been taken. With a check, the launch ends where somebody else has taken signals
+/// meanwhile.
+template <typename Check>
+TILEWIRE_DEVICE void store_consumed(uint32_t* consumed, uint32_t before, uint32_t after,
+                                    Check check) {
+  if constexpr (kIsChecked<Check>) {
+    uint32_t found;
+    asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], %2, %3; // own phase"
+                 : "=r"(found)
+                 : "l"(consumed), "r"(before), "r"(after)
+                 : "memory");
+    if (found != before) check.fail();
+  } else {
+    *static_cast<volatile uint32_t*>(consumed) = after;
+  }
+}
+
 /// One thread's wait until `n` signals are left, which it takes. One function for all waits of a
 /// kernel: they would otherwise be most of its code.
-template <Scope kScope>
+template <Scope kScope, typename Check>
 static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, const Lane& lane,
-                                                 uint32_t rank, uint32_t site,
-                                                 uint64_t timeout_ns) {
+                                                 uint32_t rank, uint32_t site, uint64_t timeout_ns,
+                                                 Check check) {
   auto* semaphore = reinterpret_cast<SemaphoreCell*>(cell);
   // On its way while `signals` is polled.
   const uint32_t consumed = *static_cast<volatile uint32_t*>(&semaphore->consumed);
@@ -64,22 +89,24 @@ static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, con
     if (!deadline.is_due()) continue;
     if (!deadline.keep_waiting({rank, linear_program_id(), site, kAnyPeer, n}, left)) return;
   }
-  *static_cast<volatile uint32_t*>(&semaphore->consumed) = consumed + n;
+  store_consumed(&semaphore->consumed, consumed, consumed + n, check);
 }
 
-/// A wait for one semaphore of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's.
-template <Scope kScope>
+/// A wait for one semaphore of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's. `check`: an
+/// `Assertion` of who waits.
+template <Scope kScope, typename Check = Unchecked>
 TILEWIRE_DEVICE void wait_semaphore(uint64_t* cell, uint32_t n, const Lane& lane, uint32_t rank,
-                                    uint32_t site, uint64_t timeout_ns) {
-  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, rank, site, timeout_ns);
+                                    uint32_t site, uint64_t timeout_ns, Check check = {}) {
+  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, rank, site, timeout_ns, check);
 }
 
 /// A wait for all semaphores of a slice, polled side by side by the CTA's threads.
-template <Scope kScope, int kThreads, typename Slice>
+template <Scope kScope, int kThreads, typename Slice, typename Check = Unchecked>
 TILEWIRE_DEVICE void wait_semaphores(Slice slice, uint64_t* first, uint32_t n, const Lane& lane,
-                                     uint32_t rank, uint32_t site, uint64_t timeout_ns) {
+                                     uint32_t rank, uint32_t site, uint64_t timeout_ns,
+                                     Check check = {}) {
   for (int i = threadIdx.x; i < Slice::kElements; i += kThreads) {
-    take_signals<kScope>(first + slice(i), n, lane, rank, site, timeout_ns);
+    take_signals<kScope>(first + slice(i), n, lane, rank, site, timeout_ns, check);
   }
 }
 

@@ -179,9 +179,15 @@ void emit_print_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.statement(fmt::format("if (threadIdx.x == 0) {};", call_of(line)));
 }
 
+std::string assertion(std::string_view message, const Statement& statement, CudaEmitter& emitter) {
+  emitter.include("report.cuh");
+  return fmt::format("tw::Assertion{{{}, {}, {}, {}}}", quoted(message),
+                     quoted(statement.location.file_name()), statement.location.line,
+                     quoted(emitter.kernel()));
+}
+
 void emit_assert_cuda(const Statement& statement, CudaEmitter& emitter) {
   const Report report = Report::of(statement);
-  emitter.include("report.cuh");
   const bool is_tile = report.condition->type.is_tile();
   Line line;
   line.say(place_of(statement) + ": assertion failed: " + report.message + " (");
@@ -193,9 +199,7 @@ void emit_assert_cuda(const Statement& statement, CudaEmitter& emitter) {
   if (!report.values.empty()) line.say(": ");
   say_values(line, report, emitter);
   line.say(")\n");
-  const std::string site = fmt::format("tw::Assertion{{{}, {}, {}, {}}}", quoted(report.message),
-                                       quoted(statement.location.file_name()),
-                                       statement.location.line, quoted(emitter.kernel()));
+  const std::string site = assertion(report.message, statement, emitter);
   emitter.statement(fmt::format("tw::check{}({}, {}, [&]({}) {{", is_tile ? "_all" : "",
                                 emitter.argument(report.condition), site,
                                 is_tile ? "int index, int slot" : ""));
