@@ -10,6 +10,7 @@
 // shared memory has been read.
 #pragma once
 
+#include "tilewire/bulk_copy.cuh"
 #include "tilewire/copy_layout.cuh"
 #include "tilewire/memory.cuh"
 
@@ -45,49 +46,6 @@ struct CopyRows {
     }
   }
 };
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-TILEWIRE_DEVICE uint32_t shared_address(const void* shared) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-}
-TILEWIRE_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
-/// Waits until shared memory of all but the `kNewest` last bulk stores has been read.
-template <int kNewest>
-TILEWIRE_DEVICE void wait_bulk_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kNewest) : "memory");
-}
-/// Waits until this thread's bulk stores are done.
-TILEWIRE_DEVICE void wait_bulk_stores() {
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-}
-TILEWIRE_DEVICE void bulk_load(void* to, const void* from, int num_bytes, uint64_t* full) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(full)),
-               "r"(num_bytes)
-               : "memory");
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(num_bytes), "r"(shared_address(full))
-      : "memory");
-}
-TILEWIRE_DEVICE void bulk_store(void* to, const void* from, int num_bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
-               "r"(shared_address(from)), "r"(num_bytes)
-               : "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-TILEWIRE_DEVICE void wait_bulk_load(uint64_t* full, uint32_t parity) {
-  asm volatile(
-      "{\n\t"
-      ".reg .pred done;\n\t"
-      "again:\n\t"
-      "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n\t"
-      "@!done bra again;\n\t"
-      "}" ::"r"(shared_address(full)),
-      "r"(parity)
-      : "memory");
-}
-#endif
 
 /// The next piece of at most kCopyStageBytes.
 template <int kOuter>
@@ -167,13 +125,11 @@ class Copier {
 
   /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
   TILEWIRE_DEVICE void drain() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if constexpr (kStages > 0) {
       wait_bulk_stores();
       fence_proxy_async();
       begin_ = end_ = 0;
     }
-#endif
   }
 
  private:
@@ -311,31 +267,23 @@ class Copier {
   /// Through shared memory, by the first thread. All rows are whole 16-byte words.
   template <int kOuter>
   TILEWIRE_DEVICE void bulk(char* to, char* from, const CopyRows<kOuter>& rows) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if constexpr (kStages > 0) {
-      if (meets_bulk_stores(to, from, rows, rows.run, rows.run)) drain();
-      fence_proxy_async();  // by each thread for what it wrote or acquired
-      __syncthreads();
-      uint64_t begin;
-      uint64_t end;
-      span(to, rows, rows.run, true, begin, end);
-      begin_ = end_ == 0 || begin < begin_ ? begin : begin_;
-      end_ = end > end_ ? end : end_;
-      if (threadIdx.x == 0) run_stages(to, from, rows);
-    }
-#endif
+    if (meets_bulk_stores(to, from, rows, rows.run, rows.run)) drain();
+    fence_proxy_async();  // by each thread for what it wrote or acquired
+    __syncthreads();
+    uint64_t begin;
+    uint64_t end;
+    span(to, rows, rows.run, true, begin, end);
+    begin_ = end_ == 0 || begin < begin_ ? begin : begin_;
+    end_ = end > end_ ? end : end_;
+    if (threadIdx.x == 0) run_stages(to, from, rows);
   }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   template <int kOuter>
   TILEWIRE_DEVICE void run_stages(char* to, char* from, const CopyRows<kOuter>& rows) {
     constexpr int kLoads = kStages - kCopyStores;
     uint64_t* full = reinterpret_cast<uint64_t*>(shared_ + kStages * kCopyStageBytes);
     TILEWIRE_ROLLED
-    for (int i = 0; i < kStages; ++i) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(full + i))
-                   : "memory");
-    }
+    for (int i = 0; i < kStages; ++i) begin_bulk_loads(full + i);
     fence_proxy_async();
     const int64_t per_row = (rows.run + kCopyStageBytes - 1) / kCopyStageBytes;
     const int64_t count = per_row * rows.rows;
@@ -374,12 +322,8 @@ class Copier {
     }
     wait_bulk_read<0>();  // the next copy begins with any stage
     TILEWIRE_ROLLED
-    for (int i = 0; i < kStages; ++i) {
-      asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(full + i))
-                   : "memory");
-    }
+    for (int i = 0; i < kStages; ++i) end_bulk_loads(full + i);
   }
-#endif
 
   char* shared_;
   uint64_t begin_ = 0;  ///< where bulk stores may be under way

@@ -3,9 +3,10 @@
     torchrun --nproc-per-node 2 tests/benchmarks/barrier.py [result.json]
 
 Kernels of 1 and of 1 + ROUNDS barriers, each behind a store of 4 bytes to a window that it must
-release; CUDA graphs, interleaved, medians of the slowest rank in microseconds. `barrier` is what one
-more of them takes, `launch` a kernel with one. `exclusive`: without the cooperative attribute, which
-NCCL's kernel hasn't either. `grid` is scope="grid": all instances of all ranks.
+release; CUDA graphs, interleaved, medians of the slowest rank in microseconds. `barrier` is what
+one more of them takes, `launch` a kernel with one. All launches go without the cooperative
+attribute, which NCCL's kernel hasn't either. `grid` is scope="grid": all instances of all ranks;
+`local_grid` those of one rank.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def nccl_session(nccl: RawNccl, memory: torch.Tensor) -> Callable[[int, int], Ca
     version = ctypes.c_int()
     nccl._call("ncclGetVersion", ctypes.byref(version))
     if version.value // 100 != 228:
-        raise RuntimeError(f"NCCL {version.value}: its requirements' layout is not written down here")
+        raise RuntimeError(f"NCCL {version.value}: its requirements lie in an unknown way")
     device_comm = (ctypes.c_char * 8192)()
     needs = Requirements(lsa_barriers=max(GRIDS))
     nccl._call("ncclDevCommCreate", nccl._comm, ctypes.byref(needs), device_comm)

@@ -25,16 +25,15 @@ class RawKernel:
         self._call("cuModuleGetFunction", ctypes.byref(self._function), module, name)
         self._shared_bytes = shared_bytes
         if shared_bytes > 0:
-            self._call(
-                "cuFuncSetAttribute", self._function, _MAX_DYNAMIC_SHARED, ctypes.c_int(shared_bytes)
-            )
+            size = ctypes.c_int(shared_bytes)
+            self._call("cuFuncSetAttribute", self._function, _MAX_DYNAMIC_SHARED, size)
 
     def _call(self, name: str, *arguments: object) -> None:
         result = getattr(self._driver, name)(*arguments)
         if result != 0:
             raise RuntimeError(f"{name} returned {result}")
 
-    def launch(self, grid: int, threads: int, *arguments: ctypes._SimpleCData | ctypes.Array) -> None:
+    def launch(self, grid: int, threads: int, *arguments: ctypes._SimpleCData) -> None:
         """On PyTorch's current stream. Arguments: ctypes objects of the parameters' sizes, or
         larger ones where the size is the kernel's affair."""
         pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))

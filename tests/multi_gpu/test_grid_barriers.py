@@ -1,4 +1,4 @@
-"""Barriers of all program instances of several GPUs, 132 of each and more than one round a launch."""
+"""Barriers of all program instances of several GPUs, 132 of each, many rounds a launch."""
 
 # ruff: noqa: E402
 

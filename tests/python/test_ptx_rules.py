@@ -77,7 +77,7 @@ ATOMICS = "ops/atomic_at_peers"
         (BARRIERS, r"fence\.acq_rel\.sys;", "fence.acq_rel.gpu;", "arrivals_that_release"),
         (LOCAL, r"fence\.acq_rel\.gpu;", "", "arrivals_that_release"),
         (BARRIERS, r"// arrive released", "// arrive", "arrivals_that_release"),
-        (BARRIERS, r"bar\.sync", "fence.acq_rel.sys;\nfence.acq_rel.gpu;\nbar.sync", "nothing_is_f"),
+        (BARRIERS, r"bar\.sync", "fence.acq_rel.sys;\nfence.acq_rel.gpu;\nbar.sync", "nothing_is"),
         (LOCAL, r"ld\.acquire\.gpu", "ld.relaxed.gpu", "polls_acquire"),
         (BARRIERS, r"ld\.acquire\.sys", "ld.relaxed.sys", "polls_acquire"),
         (LOCAL, r"red\.relaxed\.gpu", "red.relaxed.sys", "scopes_reach"),
@@ -86,7 +86,7 @@ ATOMICS = "ops/atomic_at_peers"
         (COPIES, r"wait_group 0", "wait_group.read 0", "bulk_stores_are_over"),
         (COPIES, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (COPIES, r"fence\.proxy\.async;", "", "bulk_loads_see"),
-        (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that_communicate_keep"),
+        (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that"),
     ],
 )  # fmt: skip
 def test_what_breaks_a_rule_is_found(name, old, new, rule):
