@@ -43,7 +43,15 @@ def find_communicator(kernel: Kernel, bound: dict[str, Any], said: Any) -> Commu
     """That of the windows and objects among the arguments, and of the lane that was said, if any;
     UserError where two differ."""
     found: tuple[str, Any] | None = None
+    channels: dict[int, str] = {}
     for name, value in _symmetric(kernel, bound):
+        # A kernel keeps a slot's count while it runs: under two names it would have two of them.
+        other = channels.setdefault(id(value), name) if value.kind == "channel" else name
+        if other != name:
+            raise UserError(
+                f"kernel `{kernel.name}`: arguments `{other}` and `{name}` are one channel: make "
+                f"it one parameter"
+            )
         if found is not None and found[1].comm is not value.comm:
             raise UserError(
                 f"kernel `{kernel.name}`: arguments `{found[0]}` and `{name}` are "

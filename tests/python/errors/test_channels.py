@@ -141,6 +141,19 @@ def test_channels_that_cannot_be_made(comm):
     assert "leave out tile=" in message((2,), tile=(4,), dtype=(tw.f32, tw.i32))
 
 
+@tw.kernel
+def two_channels(a: tw.Channel, b: tw.Channel):
+    tw.send(a[0, 0], 1.0)
+    tw.send(b[0, 1], 1.0)
+
+
+def test_one_channel_under_two_names(comm):
+    ch = queue(comm, tile=())
+    with pytest.raises(tw.UserError, match="arguments `a` and `b` are one channel"):
+        two_channels[1](ch, ch)
+    two_channels[1](ch, queue(comm, tile=()))
+
+
 def test_teams_that_loads_do_not_span():
     with tw.init(virtual="2x2") as comm:
         ch = comm.channel((4, 1), tile=(8,), dtype=tw.f32)
