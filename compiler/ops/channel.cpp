@@ -16,6 +16,9 @@ constexpr AttributeSpec kMessage = {"message", AttributeSpec::Kind::kText, true,
 constexpr AttributeSpec kState = {"state", AttributeSpec::Kind::kInteger, false,
                                   "the `channel_open` that keeps the slot's count in registers"};
 
+constexpr AttributeSpec kChecked = {"checked", AttributeSpec::Kind::kBool, false,
+                                    "ends the launch where another instance uses the slot too"};
+
 void require_values(const OpCall& call, std::size_t first) {
   if (call.operands.size() <= first) call.fail("takes one value or more");
   for (std::size_t i = first; i < call.operands.size(); ++i) {
@@ -173,7 +176,7 @@ OpInfo lowered_op(std::string_view name, std::string_view summary,
   OpInfo op = slot_op(name, summary, infer);
   op.min_operands = 2;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kSite, kState});
+  op.attributes.insert(op.attributes.end(), {kSite, kState, kChecked});
   op.stage = Stage::kLowered;
   return op;
 }

@@ -25,6 +25,7 @@ class ExchangeSlot {
     char* const local = static_cast<char*>(channel.local);
     count_place_ = local + Ch::layout().received(slot);
     count_ = load_count<Ch::kScope>(count_place_);
+    opened_ = count_;
     // What is known of addresses before the count is.
     own_ = local + Ch::layout().buffer(slot, 0, 0);
   }
@@ -84,12 +85,14 @@ class ExchangeSlot {
     is_used_ = true;
   }
 
-  /// Leaves the slot to the next launch. All threads have read the slot's count before: a
+  /// Leaves the slot to the next launch; `check`: an `Assertion` that nobody else used it
+  /// meanwhile. All threads have read the slot's count before: a
   /// __syncthreads stands between.
-  TILEWIRE_DEVICE void close() {
+  template <typename Check = UncheckedSlot>
+  TILEWIRE_DEVICE void close(Check check = {}) {
     if (!is_used_) return;
     clear();
-    if (threadIdx.x == 0) store_count<Ch::kScope>(count_place_, count_);
+    if (threadIdx.x == 0) store_count<Ch::kScope>(count_place_, opened_, count_, check);
   }
 
  private:
@@ -126,6 +129,7 @@ class ExchangeSlot {
   char* count_place_;
   char* own_;  ///< this rank's buffers of the slot
   ChannelCount count_;
+  ChannelCount opened_;  ///< the count when this was made
   bool is_used_ = false;
 };
 

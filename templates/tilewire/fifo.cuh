@@ -24,6 +24,7 @@ class Sender {
         slot_(slot),
         local_(static_cast<char*>(channel.local)) {
     count_ = load_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot));
+    opened_ = count_;
     credit_ = load_credit<Ch::kScope>(local_ + Ch::layout().credit(peer_, slot));
     to_ = channel_at(channel, peer_, rank);
   }
@@ -62,9 +63,10 @@ class Sender {
   }
 
   /// All threads have read the slot's count before: a __syncthreads stands between.
-  TILEWIRE_DEVICE void close() {
-    if (is_used_ && threadIdx.x == 0)
-      store_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot_), count_);
+  template <typename Check = UncheckedSlot>
+  TILEWIRE_DEVICE void close(Check check = {}) {
+    if (!is_used_ || threadIdx.x != 0) return;
+    store_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot_), opened_, count_, check);
   }
 
  private:
@@ -79,6 +81,7 @@ class Sender {
   char* const local_;
   char* to_;
   ChannelCount count_;
+  ChannelCount opened_;  ///< the count when this was made
   bool is_used_ = false;
   uint32_t credit_;
 };
@@ -96,6 +99,7 @@ class Receiver {
         slot_(slot),
         local_(static_cast<char*>(channel.local)) {
     count_ = load_count<Ch::kScope>(local_ + Ch::layout().received(slot));
+    opened_ = count_;
   }
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
@@ -119,9 +123,10 @@ class Receiver {
   }
 
   /// Thread 0 alone looks at it; the others have read the count before.
-  TILEWIRE_DEVICE void close() {
-    if (is_used_ && threadIdx.x == 0)
-      store_count<Ch::kScope>(local_ + Ch::layout().received(slot_), count_);
+  template <typename Check = UncheckedSlot>
+  TILEWIRE_DEVICE void close(Check check = {}) {
+    if (!is_used_ || threadIdx.x != 0) return;
+    store_count<Ch::kScope>(local_ + Ch::layout().received(slot_), opened_, count_, check);
   }
 
  private:
@@ -143,6 +148,7 @@ class Receiver {
   const int64_t slot_;
   char* const local_;
   ChannelCount count_;
+  ChannelCount opened_;  ///< the count when this was made
   bool is_used_ = false;
 };
 

@@ -111,6 +111,23 @@ TILEWIRE_DEVICE void store_count(char* to, ChannelCount count) {
   TILEWIRE_RELAXED("st", ".v2.u32 [%0], {%1, %2}; // own phase", ::"l"(to), "r"(count.sequence),
                    "r"(count.buffer) : "memory")
 }
+/// What is done about other instances that used an end of the slot meanwhile: nothing.
+struct UncheckedSlot {
+  TILEWIRE_DEVICE void fail() const {}
+};
+/// Stores the count that was `before`. With a check, the launch ends where it no longer was.
+template <Scope kScope>
+TILEWIRE_DEVICE void store_count(char* to, ChannelCount, ChannelCount count, UncheckedSlot) {
+  store_count<kScope>(to, count);
+}
+template <Scope kScope, typename Check>
+TILEWIRE_DEVICE void store_count(char* to, ChannelCount before, ChannelCount count, Check check) {
+  const uint64_t expected = packet(before.sequence, before.buffer);
+  uint64_t found;
+  TILEWIRE_RELAXED("atom", ".cas.b64 %0, [%1], %2, %3; // own phase", : "=l"(found) : "l"(to),
+                   "l"(expected), "l"(packet(count.sequence, count.buffer)) : "memory")
+  if (found != expected) check.fail();
+}
 template <Scope kScope>
 TILEWIRE_DEVICE uint32_t load_credit(const char* from) {
   uint32_t credit;

@@ -1,6 +1,10 @@
 """The CUDA of kernels over channels: no local memory, whole vectors, nothing in a message's way."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -86,3 +90,26 @@ def test_nothing_stands_in_the_way_of_a_message():
     assert "begin()" not in text and "again()" not in text
     before = text[text.index("for (int64_t row") : text.index("receive<0")]
     assert "__syncthreads" not in before
+
+
+CHECKED = """
+import sys
+import tilewire as tw
+from op_cases import CASES
+from op_cases.run import emit
+for name in ("swap_rows", "all_reduce_rows", "exchange_by_row"):
+    case = CASES[name]
+    sys.stdout.write(emit(case, tw.bf16, "sm_90a", "cuda").decode())
+    assert emit(case, tw.bf16, "sm_90a", "cubin")
+"""
+
+
+def test_kernels_for_gpus_check_where_asked_to():
+    paths = [str(Path(__file__).parents[2] / each) for each in ("bindings", "tests/support")]
+    environment = {**os.environ, "TILEWIRE_CHECK": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKED], env=environment, capture_output=True, text=True, check=True
+    )
+    closes = [each for each in done.stdout.split(";") if ".close(" in each]
+    assert len(closes) == 6
+    assert all(re.search("two program instances .* one slot of `ch`", each) for each in closes)

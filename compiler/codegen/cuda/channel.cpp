@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "compiler/codegen/cuda/report.h"
 #include "compiler/ir/names.h"
 #include "compiler/ops/channel_access.h"
 #include "compiler/ops/op.h"
@@ -97,11 +98,22 @@ const Statement& first_user(const Statement& open, const CudaEmitter& emitter) {
   return *found;
 }
 
+/// What `close` is given: under TILEWIRE_CHECK, that no other instance used this end of the slot.
+std::string check_of(const Statement& user, CudaEmitter& emitter) {
+  if (!user.flag("checked")) return {};
+  const std::string_view what = user.is("channel_send")   ? "send to"
+                                : user.is("channel_recv") ? "receive from"
+                                                          : "exchange in";
+  return assertion(fmt::format("two program instances {} one slot of `{}`", what,
+                               ChannelAccess::of(user, emitter.program()).parameter->name),
+                   user, emitter);
+}
+
 /// The object that a statement uses: a kept one, or its own.
 class Slot {
  public:
   Slot(const Statement& statement, CudaEmitter& emitter)
-      : emitter_(emitter), is_kept_(statement.has("state")) {
+      : statement_(statement), emitter_(emitter), is_kept_(statement.has("state")) {
     if (is_kept_) {
       name_ = emitter.shared_name(state_key(statement), "");
       return;
@@ -120,10 +132,11 @@ class Slot {
   void close(bool have_met) const {
     if (is_kept_) return;
     if (!have_met) emitter_.statement("__syncthreads();");
-    call("close()");
+    call(fmt::format("close({})", check_of(statement_, emitter_)));
   }
 
  private:
+  const Statement& statement_;
   CudaEmitter& emitter_;
   bool is_kept_;
   std::string name_;
@@ -149,7 +162,9 @@ void emit_channel_close_cuda(const Statement&, CudaEmitter& emitter) {
   emitter.statement("__syncthreads();");
   for_each_statement(emitter.program().body, [&](const Statement& statement) {
     if (!statement.is("channel_open")) return;
-    emitter.statement(fmt::format("{}.close();", emitter.shared_name(state_key(statement), "")));
+    const std::string name = emitter.shared_name(state_key(statement), "");
+    const std::string check = check_of(first_user(statement, emitter), emitter);
+    emitter.statement(fmt::format("{}.close({});", name, check));
   });
 }
 
