@@ -28,18 +28,19 @@ template <int kOuter>
 struct CopyRows {
   int64_t run;
   int64_t rows;
-  CopyDim outer[kOuter > 0 ? kOuter : 1];  ///< strides in bytes
+  CopyDim outer[kOuter > 0 ? kOuter : 1] = {};  ///< strides in bytes
 
-  /// How far row `index` lies from row 0, in both.
+  /// How far row `index` lies from row 0, in both. There are less than 2^31, where several
+  /// dimensions say where.
   TILEWIRE_DEVICE void offsets(int64_t index, int64_t& to, int64_t& from) const {
     to = from = 0;
     TILEWIRE_UNROLL
     for (int i = kOuter - 1; i >= 0; --i) {
       int64_t at = index;
       if (i > 0) {
-        const auto extent = static_cast<uint64_t>(outer[i].extent);
-        at = static_cast<int64_t>(static_cast<uint64_t>(index) % extent);
-        index = static_cast<int64_t>(static_cast<uint64_t>(index) / extent);
+        const auto extent = static_cast<uint32_t>(outer[i].extent);
+        at = static_cast<uint32_t>(index) % extent;
+        index = static_cast<uint32_t>(index) / extent;
       }
       to += at * outer[i].to_stride;
       from += at * outer[i].from_stride;
@@ -68,23 +69,28 @@ struct CopyCursor {
   }
 };
 
-/// The copies of one program instance. `kStages` = 0: none by the bulk copy engine.
+/// Where bulk stores may be under way.
+struct BulkRange {
+  uint64_t begin;
+  uint64_t end;  ///< 0: none are
+};
+
+/// One copy of a program instance. `kStages` = 0: none by the bulk copy engine.
 template <int kThreads, int kStages>
-class Copier {
+class Copying {
   /// Fewer bytes in a row, or in all, are better loaded and stored.
   static constexpr int64_t kLeastRow = 4096;
   static constexpr int64_t kLeastBulk = 64 * 1024;
-  static constexpr int kInFlight = 8;  ///< words of a thread
 
  public:
-  /// `shared`: copy_shared_bytes, if there are stages.
-  explicit TILEWIRE_DEVICE Copier(char* shared) : shared_(shared) {}
-  Copier(const Copier&) = delete;
-  Copier& operator=(const Copier&) = delete;
+  TILEWIRE_DEVICE Copying(char* shared, BulkRange under_way)
+      : shared_(shared), begin_(under_way.begin), end_(under_way.end) {}
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
 
-  /// Copies elements from the outermost dimension to the innermost. The CTA's threads meet inside
-  /// where the engine is used. `kKnown`: bytes that divide both addresses, all strides but the
-  /// innermost, and the innermost dimension. `kBulk`: it may be large.
+  TILEWIRE_DEVICE BulkRange under_way() const { return {begin_, end_}; }
+
+  /// As `Copier::copy`.
   template <int kKnown, bool kBulk, typename T, typename... Dims>
   TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
     __builtin_assume(__isGlobal(to));
@@ -123,7 +129,6 @@ class Copier {
     by_width<sizeof(T), kKnown, kBulk>(target, source, rows, bits);
   }
 
-  /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
   TILEWIRE_DEVICE void drain() {
     if constexpr (kStages > 0) {
       wait_bulk_stores();
@@ -227,12 +232,31 @@ class Copier {
   template <int kBytes, int kOuter>
   TILEWIRE_DEVICE static void words(char* to, char* from, const CopyRows<kOuter>& rows,
                                     int64_t to_step, int64_t from_step) {
-    using W = typename Word<kBytes>::type;
     const int64_t per_row = rows.run / kBytes;
     int lanes = kThreads;
     while (lanes / 2 >= per_row && lanes > 1) lanes /= 2;
     const int first = threadIdx.x % lanes;
     const int num_rows = kThreads / lanes;
+    // Rows are found by 32-bit divisions.
+    const bool is_long = kOuter > 1 && rows.rows > int64_t{0x7fffffff};
+    CopyRows<kOuter> part = rows;
+    const int64_t num_parts = is_long ? rows.outer[0].extent : 1;
+    part.rows = rows.rows / num_parts;
+    if (is_long) part.outer[0].extent = 1;
+    TILEWIRE_ROLLED
+    for (int64_t i = 0; i < num_parts; ++i) {
+      words_of<kBytes>(to + i * rows.outer[0].to_stride, from + i * rows.outer[0].from_stride, part,
+                       to_step, from_step, lanes, first, num_rows);
+    }
+  }
+
+  template <int kBytes, int kOuter>
+  TILEWIRE_DEVICE static void words_of(char* to, char* from, const CopyRows<kOuter>& rows,
+                                       int64_t to_step, int64_t from_step, int lanes, int first,
+                                       int num_rows) {
+    using W = typename Word<kBytes>::type;
+    constexpr int kInFlight = kBytes == 16 ? 8 : 4;  // words of a thread
+    const int64_t per_row = rows.run / kBytes;
     int64_t row = threadIdx.x / lanes;
     int64_t word = first;
     TILEWIRE_ROLLED
@@ -326,8 +350,53 @@ class Copier {
   }
 
   char* shared_;
-  uint64_t begin_ = 0;  ///< where bulk stores may be under way
-  uint64_t end_ = 0;    ///< 0: none are
+  uint64_t begin_;
+  uint64_t end_;
+};
+
+#if defined(__CUDACC__)
+#define TILEWIRE_COPY_FUNCTION static __device__ __noinline__
+#else
+#define TILEWIRE_COPY_FUNCTION
+#endif
+/// One function for all copies of a kind: a kernel may have one to each of many ranks.
+template <int kThreads, int kStages, int kKnown, bool kBulk, typename T, typename... Dims>
+TILEWIRE_COPY_FUNCTION BulkRange copy_views(char* shared, BulkRange under_way, T* to, T* from,
+                                            Dims... dims) {
+  Copying<kThreads, kStages> copying(shared, under_way);
+  copying.template copy<kKnown, kBulk>(to, from, dims...);
+  return copying.under_way();
+}
+#undef TILEWIRE_COPY_FUNCTION
+
+/// The copies of one program instance.
+template <int kThreads, int kStages>
+class Copier {
+ public:
+  /// `shared`: copy_shared_bytes, if there are stages.
+  explicit TILEWIRE_DEVICE Copier(char* shared) : shared_(shared) {}
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+
+  /// Copies elements from the outermost dimension to the innermost. The CTA's threads meet inside
+  /// where the engine is used. `kKnown`: bytes that divide both addresses, all strides but the
+  /// innermost, and the innermost dimension. `kBulk`: it may be large.
+  template <int kKnown, bool kBulk, typename T, typename... Dims>
+  TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
+    under_way_ =
+        copy_views<kThreads, kStages, kKnown, kBulk>(shared_, under_way_, to, from, dims...);
+  }
+
+  /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
+  TILEWIRE_DEVICE void drain() {
+    Copying<kThreads, kStages> copying(shared_, under_way_);
+    copying.drain();
+    under_way_ = copying.under_way();
+  }
+
+ private:
+  char* shared_;
+  BulkRange under_way_ = {0, 0};
 };
 
 }  // namespace tilewire::device

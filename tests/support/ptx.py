@@ -115,18 +115,22 @@ def _function(name: str, is_entry: bool, body: str) -> Function:
 
 
 def _lines(body: str) -> Iterator[tuple[str, str]]:
-    """Instructions and labels, with the comment behind them; a line may hold several."""
+    """Instructions and labels, with the comment behind them. A line may hold several, and a call
+    several lines."""
+    open_text = ""
     for line in body.splitlines():
         code, _, comment = line.partition("//")
-        code = code.strip()
-        label = re.match(r"([\w$]+:)\s*", code)
-        if label:
+        label = re.match(r"\s*([\w$]+:)(?!:)", code)
+        if label and not open_text:
             yield label.group(1), ""
             code = code[label.end() :]
-        for part in re.split(r"(?<=;)|^\{$|^\}$", code):
-            part = part.strip().removeprefix("{").removesuffix("}").strip()
-            if part.endswith(";"):
-                yield part[:-1].strip(), comment.strip()
+        *whole, rest = code.split(";")
+        for part in whole:
+            yield (open_text + part).strip().lstrip("{}").strip(), comment.strip()
+            open_text = ""
+        open_text = (open_text + rest).strip().lstrip("{}").strip()
+        if open_text:
+            open_text += " "
 
 
 def _link(

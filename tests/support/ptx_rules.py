@@ -25,7 +25,7 @@ from ptx import Function, Instruction, functions_of
 SILENT = {"arrive", "poll", "own phase", "atomic", "packet", "stop word", "report", "launch log"}
 BOOK_KEEPING = {"stop word", "report"}
 RELEASED = {"arrive released", "arrive released here"}
-WAIT_CALL = re.compile(r"\bwait_for|\bwait")
+WAIT_CALL = re.compile(r"\d(wait|take|poll|receive)_\w+")  # in a mangled name
 
 
 @dataclass
@@ -264,12 +264,21 @@ def scopes_reach_who_looks(kernel: Kernel):
 
 
 def bulk_stores_are_over_before_a_release(kernel: Kernel):
-    """`wait_group 0`, not `.read`, between each bulk store and whatever releases."""
+    """`wait_group 0`, not `.read`, between each bulk store and whatever releases. A function that
+    has any may leave them to who calls it."""
+    storing = {
+        function.name
+        for function in kernel.functions
+        if any(is_bulk_store(each) for each in function.instructions)
+    }
+
+    def may_store(each: Instruction) -> bool:
+        calls = each.name.startswith("call") and storing & set(re.findall(r"[\w$]+", each.text))
+        return is_bulk_store(each) or bool(calls)
+
     for function in kernel.functions:
         for index, each in enumerate(function.instructions):
-            if is_bulk_store(each) and not function.every_way_on_meets(
-                index, is_bulk_wait, releases
-            ):
+            if may_store(each) and not function.every_way_on_meets(index, is_bulk_wait, releases):
                 yield f"{function.name}: {each.text}"
 
 
