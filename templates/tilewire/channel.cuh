@@ -48,7 +48,7 @@ struct Parts {
 
 #if defined(__CUDACC__)
 
-/// A slot outside of the channel would be anybody's memory.
+/// A slot outside of the channel, or a rank that isn't there, would be anybody's memory.
 TILEWIRE_DEVICE void require_slot(bool is_inside) {
   if (!is_inside) __trap();
 }

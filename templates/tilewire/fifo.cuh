@@ -20,7 +20,8 @@ class Sender {
                          int64_t slot)
       : lane_(lane),
         rank_(rank),
-        peer_(static_cast<int>(peer)),
+        is_peer_(peer >= 0 && peer < Ch::kRanks),
+        peer_(is_peer_ ? static_cast<int>(peer) : 0),
         slot_(slot),
         local_(static_cast<char*>(channel.local)) {
     count_ = load_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot));
@@ -31,8 +32,9 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// Waits while all buffers hold messages that weren't read.
+  /// Waits while all buffers hold messages that weren't read; the peer must be a rank.
   TILEWIRE_DEVICE void begin(uint32_t site) {
+    require_slot(is_peer_);
     constexpr uint32_t kDepth = Ch::layout().depth;
     Deadline deadline(lane_);
     while (count_.sequence - credit_ >= kDepth) {
@@ -76,6 +78,7 @@ class Sender {
 
   const Lane& lane_;
   const int rank_;
+  const bool is_peer_;  ///< an instance that sends nothing may name any
   const int peer_;
   const int64_t slot_;
   char* const local_;

@@ -113,3 +113,19 @@ def test_kernels_for_gpus_check_where_asked_to():
     closes = [each for each in done.stdout.split(";") if ".close(" in each]
     assert len(closes) == 6
     assert all(re.search("two program instances .* one slot of `ch`", each) for each in closes)
+
+
+@tw.kernel
+def half_of_the_instances(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
+    with tw.instances(4, 4):
+        tw.send(ch.at(tw.rank() - 1)[tw.program_id(0)], tw.load(x[:]))
+
+
+def test_who_never_sends_touches_no_slot():
+    """The slot's count is read by all instances; where there is none, that of another slot."""
+    ch = ObjectInput("channel", (4,), {"tile": (64,), "dtype": tw.bf16})
+    text = emitted(half_of_the_instances, "cuda", 2, {}, x=array(64), ch=ch).decode()
+    made = text[: text.index("to_ch.begin(")]
+    if "require_slot" in text:
+        assert "? " in made[made.index("tw::Sender") :].split(";")[0]
+        assert "require_slot" not in made[: made.index("tw::Sender")]

@@ -61,9 +61,11 @@ std::string own_rank(const CudaEmitter& emitter) {
 void declare(const Statement& user, const std::string& name, CudaEmitter& emitter) {
   const ChannelAccess access = ChannelAccess::of(user, emitter.program());
   emitter.include(user.is("channel_exchange") ? "exchange.cuh" : "fifo.cuh");
+  std::string slot = emitter.argument(access.place.slot);
+  // An instance that never comes to the statement may make the object all the same.
   if (access.place.predicate != nullptr) {
-    emitter.statement(
-        fmt::format("tw::require_slot({});", emitter.argument(access.place.predicate)));
+    slot = fmt::format("{} ? {} : 0", emitter.operand(access.place.predicate, Binding::kChoose),
+                       emitter.operand(access.place.slot, Binding::kChoose));
   }
   std::string peer;
   if (user.is("channel_send")) {
@@ -72,7 +74,7 @@ void declare(const Statement& user, const std::string& name, CudaEmitter& emitte
   }
   emitter.statement(fmt::format("{} {}(lane, {}, {}, {}{});", object_type(user, emitter), name,
                                 emitter.parameter(access.place.channel), own_rank(emitter), peer,
-                                emitter.argument(access.place.slot)));
+                                slot));
 }
 
 std::string hint(const Statement& user, const CudaEmitter& emitter) {
@@ -114,6 +116,10 @@ class Slot {
  public:
   Slot(const Statement& statement, CudaEmitter& emitter)
       : statement_(statement), emitter_(emitter), is_kept_(statement.has("state")) {
+    const ObjectAccess access = ObjectAccess::of(statement);
+    if (access.predicate != nullptr) {
+      emitter.statement(fmt::format("tw::require_slot({});", emitter.argument(access.predicate)));
+    }
     if (is_kept_) {
       name_ = emitter.shared_name(state_key(statement), "");
       return;

@@ -36,14 +36,14 @@ all_reduce_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, fl
 
   // 3. all_reduce_rows.py:4: lt, channel_open, load x, exchange(ch)
   const bool lt = i < 3;
-  tw::require_slot(lt);
-  tw::ExchangeSlot<Channel_ch, TileF32_64> ch_slot(lane, ch, comm.rank, i);
+  tw::ExchangeSlot<Channel_ch, TileF32_64> ch_slot(lane, ch, comm.rank, lt ? i : 0);
 
   // 2. all_reduce_rows.py:3: for, channel_close
   for (int64_t row = i; row < T; row += int64_t{gridDim.x}) {
     // 3. all_reduce_rows.py:4: lt, channel_open, load x, exchange(ch)
     const int64_t offset = row * H;
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
+    tw::require_slot(lt);
     ch_slot.begin();
     ch_slot.send<0, TileF32_64>(x_tile);
     launch.announce();

@@ -37,7 +37,7 @@ exchange_by_row_kernel(tw::bf16* x, const __grid_constant__ tw::WindowHandle ch,
     const int64_t offset = row * H;
     const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
     tw::require_slot(row < 4);
-    tw::ExchangeSlot<Channel_ch, TileBF16_64> ch_slot(lane, ch, comm.rank, row);
+    tw::ExchangeSlot<Channel_ch, TileBF16_64> ch_slot(lane, ch, comm.rank, row < 4 ? row : 0);
     ch_slot.send<0, TileBF16_64>(x_tile);
     launch.announce();
     const tw::Parts<TileBF16_64, 2> ch_parts = ch_slot.receive<0, TileBF16_64>(x_tile, 0);
