@@ -90,9 +90,9 @@ class Copying {
 
   TILEWIRE_DEVICE BulkRange under_way() const { return {begin_, end_}; }
 
-  /// As `Copier::copy`.
-  template <int kKnown, bool kBulk, typename T, typename... Dims>
-  TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
+  /// As `Copier::copy`, of elements of `kSize` bytes.
+  template <int kSize, int kKnown, bool kBulk, typename... Dims>
+  TILEWIRE_DEVICE void copy(char* to, char* from, const Dims&... dims) {
     __builtin_assume(__isGlobal(to));
     __builtin_assume(__isGlobal(from));
     constexpr int kRank = sizeof...(Dims);
@@ -110,23 +110,19 @@ class Copying {
     int64_t bits = reinterpret_cast<int64_t>(to) | reinterpret_cast<int64_t>(from);
     TILEWIRE_UNROLL
     for (int i = 0; i + 1 < kRank; ++i) {
-      constexpr int64_t kSize = sizeof(T);
       rows.outer[i] = {all[i].extent, all[i].to_stride * kSize, all[i].from_stride * kSize};
       if (all[i].extent > 1) bits |= rows.outer[i].to_stride | rows.outer[i].from_stride;
     }
     const CopyDim inner = all[kRank - 1];
-    char* target = reinterpret_cast<char*>(to);
-    char* source = reinterpret_cast<char*>(from);
     if (inner.extent > 1 && (inner.to_stride != 1 || inner.from_stride != 1)) {
-      rows.run = inner.extent * static_cast<int64_t>(sizeof(T));
-      const int64_t size = sizeof(T);
-      before_words(target, source, rows, inner.to_stride * size, inner.from_stride * size);
-      return words<sizeof(T), kRank - 1>(target, source, rows, inner.to_stride * size,
-                                         inner.from_stride * size);
+      rows.run = inner.extent * kSize;
+      before_words(to, from, rows, inner.to_stride * kSize, inner.from_stride * kSize);
+      return words<kSize, kRank - 1>(to, from, rows, inner.to_stride * kSize,
+                                     inner.from_stride * kSize);
     }
-    rows.run = inner.extent * static_cast<int64_t>(sizeof(T));
+    rows.run = inner.extent * kSize;
     bits |= rows.run;
-    by_width<sizeof(T), kKnown, kBulk>(target, source, rows, bits);
+    by_width<kSize, kKnown, kBulk>(to, from, rows, bits);
   }
 
   TILEWIRE_DEVICE void drain() {
@@ -360,11 +356,11 @@ class Copying {
 #define TILEWIRE_COPY_FUNCTION
 #endif
 /// One function for all copies of a kind: a kernel may have one to each of many ranks.
-template <int kThreads, int kStages, int kKnown, bool kBulk, typename T, typename... Dims>
-TILEWIRE_COPY_FUNCTION BulkRange copy_views(char* shared, BulkRange under_way, T* to, T* from,
+template <int kThreads, int kStages, int kSize, int kKnown, bool kBulk, typename... Dims>
+TILEWIRE_COPY_FUNCTION BulkRange copy_views(char* shared, BulkRange under_way, char* to, char* from,
                                             Dims... dims) {
   Copying<kThreads, kStages> copying(shared, under_way);
-  copying.template copy<kKnown, kBulk>(to, from, dims...);
+  copying.template copy<kSize, kKnown, kBulk>(to, from, dims...);
   return copying.under_way();
 }
 #undef TILEWIRE_COPY_FUNCTION
@@ -383,8 +379,8 @@ class Copier {
   /// innermost, and the innermost dimension. `kBulk`: it may be large.
   template <int kKnown, bool kBulk, typename T, typename... Dims>
   TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
-    under_way_ =
-        copy_views<kThreads, kStages, kKnown, kBulk>(shared_, under_way_, to, from, dims...);
+    under_way_ = copy_views<kThreads, kStages, sizeof(T), kKnown, kBulk>(
+        shared_, under_way_, reinterpret_cast<char*>(to), reinterpret_cast<char*>(from), dims...);
   }
 
   /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
