@@ -4,12 +4,15 @@
 #include <optional>
 #include <string>
 
+#include "templates/tilewire/abi.cuh"
+
 namespace tilewire {
 
 /// The two-sided launches of this process by their hash, so that a report which has only the hash
 /// can name the kernel. A fixed number is kept: the first of each hash.
 
-/// Of `protocol` (see `Artifact::protocol`), a grid and run-time integers: never 0.
+/// Of `protocol` (see `Artifact::protocol`), a grid and run-time integers: never 0 or
+/// `device::kEndedHash`.
 class LaunchHash {
  public:
   explicit LaunchHash(std::uint64_t digest) : state_(digest) {}
@@ -23,7 +26,7 @@ class LaunchHash {
   }
   std::uint32_t get() const {
     const auto folded = static_cast<std::uint32_t>(state_ ^ (state_ >> 32));
-    return folded != 0 ? folded : 1;
+    return folded > device::kEndedHash ? folded : ~folded;
   }
 
  private:

@@ -34,6 +34,12 @@ std::string describe_misfit(const device::Misfit& misfit, int rank, int lane) {
         "(comm.lane). The lane has ended, and what the launches computed is not to be used",
         lane, rank, own, other_at_once(misfit));
   }
+  if (misfit.other == device::kEndedHash) {
+    return fmt::format(
+        "lane {} has ended on rank {}: a launch on it failed there, or launches didn't "
+        "fit together. Rank {} gave up on {}",
+        lane, misfit.peer, rank, own);
+  }
   return fmt::format(
       "ranks launched different things on lane {}: rank {} {}, rank {} {}. All ranks must launch "
       "the same kernels, with the same grids, constants and loop bounds, in one order. The lane "

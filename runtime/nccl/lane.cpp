@@ -16,6 +16,7 @@
 namespace tilewire {
 namespace {
 
+constexpr std::size_t kScratchBytes = 16;  // behind the page, for `Lane::tell_peers`
 constexpr std::uint32_t kStopRun = 0;
 constexpr std::uint32_t kStopHung = 1;
 constexpr std::uint32_t kStopAbort = 2;
@@ -44,7 +45,7 @@ LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
 Lane::Lane(const Device& device, Setup setup)
     : device_(device),
       setup_(std::move(setup)),
-      page_memory_(device, sizeof(device::HangPage)),
+      page_memory_(device, sizeof(device::HangPage) + kScratchBytes),
       page_(static_cast<device::HangPage*>(page_memory_.host())),
       event_(device) {
   const Environment& environment = Environment::get();
@@ -101,11 +102,11 @@ void Lane::order_after_last(cuda::Stream stream) {
   event_.chain(*before, stream);
 }
 
-void Lane::check() const {
+void Lane::check() {
   if (stop_word() != kStopRun) raise_stopped();
 }
 
-void Lane::raise_stopped() const {
+void Lane::raise_stopped() {
   if (stop_word() == kStopMisfit) raise_misfit();
   Watchdog::get().raise_if_hung();
   if (!end_.empty()) {
@@ -122,7 +123,7 @@ void Lane::raise_stopped() const {
 }
 
 /// The device sets the word before it writes why.
-void Lane::raise_misfit() const {
+void Lane::raise_misfit() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (__atomic_load_n(&page_->misfit.is_valid, __ATOMIC_ACQUIRE) == 0) {
     if (std::chrono::steady_clock::now() > end) {
@@ -133,7 +134,40 @@ void Lane::raise_misfit() const {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  if (!std::exchange(has_told_peers_, true)) tell_peers();
   tilewire::raise_misfit(page_->misfit, setup_.rank, setup_.number);
+}
+
+void Lane::tell_peers() noexcept {
+  try {
+    const ContextGuard guard(device_);
+    const OutsideCapture outside;
+    const OwnedStream stream(device_);
+    const cuda::Api& api = cuda::api();
+    auto* scratch = reinterpret_cast<std::uint64_t*>(page_ + 1);
+    const cuda::DevicePointer words =
+        reinterpret_cast<cuda::DevicePointer>(arguments_.local) + arguments_.launch_offset;
+    check_cuda(api.copy_to_host(scratch, words, sizeof(device::LaunchWords), stream.get()),
+               "cuMemcpyDtoHAsync");
+    stream.synchronize();
+    const auto begun = reinterpret_cast<device::LaunchWords*>(scratch)->num_launches;
+    // They wait in the last launch that began here, or in the one that didn't.
+    for (const std::uint32_t number : {begun, begun + 1}) {
+      scratch[number % 2] = std::uint64_t{number} << 32 | device::kEndedHash;
+      const std::uint64_t place =
+          arguments_.launch_offset + device::kLaunchLogOffset +
+          sizeof(std::uint64_t) *
+              (device::kLoggedLaunches * arguments_.lsa_rank + number % device::kLoggedLaunches);
+      for (int rank = 0; rank < arguments_.lsa_size; ++rank) {
+        if (rank == arguments_.lsa_rank) continue;
+        check_cuda(api.copy_to_device(arguments_.lsa_base + arguments_.lsa_stride * rank + place,
+                                      &scratch[number % 2], sizeof(std::uint64_t), stream.get()),
+                   "cuMemcpyHtoDAsync");
+      }
+    }
+    stream.synchronize();
+  } catch (const Error&) {  // their waits end at their deadline
+  }
 }
 
 void Lane::stop(std::uint32_t word) { __atomic_store_n(&page_->stop, word, __ATOMIC_RELEASE); }
@@ -144,6 +178,7 @@ void Lane::end(const std::string& reason) {
   if (stop_word() != kStopRun) return;
   end_ = reason;
   stop(kStopAbort);
+  if (!std::exchange(has_told_peers_, true)) tell_peers();
 }
 
 std::uint32_t Lane::stop_word() const { return __atomic_load_n(&page_->stop, __ATOMIC_RELAXED); }

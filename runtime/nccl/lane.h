@@ -70,14 +70,16 @@ class Lane {
   /// Whether a wait has given up: the GPU's context is dead or about to be.
   bool has_hung() const;
   /// Throws what `launch` would, without launching.
-  void check() const;
+  void check();
 
  private:
   std::uint32_t stop_word() const;
   void stop(std::uint32_t word);
   void order_after_last(cuda::Stream stream);
-  [[noreturn]] void raise_stopped() const;
-  [[noreturn]] void raise_misfit() const;
+  [[noreturn]] void raise_stopped();
+  [[noreturn]] void raise_misfit();
+  /// Ends the peers' waits for this rank's launches within a second or two, as far as stores reach.
+  void tell_peers() noexcept;
 
   const Device& device_;
   Setup setup_;
@@ -88,6 +90,7 @@ class Lane {
   OwnedEvent event_;
   StreamOrder order_;
   std::string end_;  ///< why a failed launch ended the lane
+  bool has_told_peers_ = false;
 };
 
 }  // namespace tilewire

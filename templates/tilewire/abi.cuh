@@ -31,7 +31,7 @@ struct alignas(16) Misfit {
   uint32_t peer;   // world rank whose launch of the same number was another one; this rank: two
                    // launches of the lane ran at once
   uint32_t own;    // hash of this rank's launch
-  uint32_t other;  // of the one that doesn't fit
+  uint32_t other;  // of the one that doesn't fit; kEndedHash: the peer's lane has ended
 };
 
 /// Host-visible page of a lane: reports, and the word that stops every wait.
@@ -47,6 +47,10 @@ struct HangPage {
 /// Two-sided launches that each rank remembers of each rank of the LSA team.
 inline constexpr uint32_t kLoggedLaunches = 4;
 inline constexpr uint64_t kLaunchLogOffset = 128;  // from LaunchWords to the log behind them
+
+/// No launch has it: a rank's host writes it at the peers, as the hash of the launch that they wait
+/// for, when the lane has ended there.
+inline constexpr uint32_t kEndedHash = 1;
 
 /// What only this rank's own two-sided launches use, at `Lane::launch_offset`. Behind it the log:
 /// uint64 words [source rank of the LSA team][number % kLoggedLaunches], each the number of a
@@ -93,7 +97,8 @@ struct WindowHandle {
   void* window;     // ncclWindow_t
   uint64_t offset;  // bytes from the window's start to element 0
   void* local;      // address of this rank's element 0
-  uint64_t stride;  // bytes from an LSA rank's copy to the next one's: a peer's address without a load
+  uint64_t
+      stride;  // bytes from an LSA rank's copy to the next one's: a peer's address without a load
 };
 
 static_assert(sizeof(HangReport) == 32);

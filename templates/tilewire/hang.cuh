@@ -40,8 +40,8 @@ class Deadline {
                  : "l"(&page->stop)
                  : "memory");
     if (stop >= 2) return false;
-    if (!has_compared_ && now - start_ >= kCompareAfterNs) {
-      has_compared_ = true;
+    if (now - start_ >= compare_after_ns_) {
+      compare_after_ns_ += kCompareEveryNs;
       if (lane_.launch_hash != 0 && !launches_fit(lane_, wait.rank, true)) return false;
     }
     const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
@@ -61,12 +61,12 @@ class Deadline {
  private:
   static constexpr uint32_t kPolls = 1024;
   static constexpr uint64_t kGraceNs = 100'000'000;
-  static constexpr uint64_t kCompareAfterNs = 1'000'000'000;
+  static constexpr uint64_t kCompareEveryNs = 1'000'000'000;
 
   const Lane& lane_;
   uint32_t num_polls_ = 0;
   uint64_t start_ = 0;
-  bool has_compared_ = false;
+  uint64_t compare_after_ns_ = kCompareEveryNs;
   uint64_t timeout_ns_;
   uint64_t report_after_ns_;
 };

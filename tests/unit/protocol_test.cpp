@@ -68,7 +68,10 @@ TEST_CASE("hashes of launches differ by grid and integers and are never 0") {
   };
   CHECK(hash(1, 2) == hash(1, 2));
   CHECK(hash(1, 2) != hash(2, 1));
-  CHECK(LaunchHash(0).get() != 0);
+  for (std::uint64_t digest = 0; digest < 1000; ++digest) {
+    CHECK(LaunchHash(digest).get() > device::kEndedHash);
+    CHECK(LaunchHash(digest << 32).get() > device::kEndedHash);
+  }
 }
 
 TEST_CASE("launches that don't fit are named") {
@@ -84,6 +87,10 @@ TEST_CASE("launches that don't fit are named") {
                   UserError);
   CHECK(describe_misfit({.is_valid = 1, .peer = 1, .own = 0xa1, .other = 0xb2}, 1, 0) ==
         describe_misfit({.is_valid = 1, .peer = 1, .own = 0xa1, .other = 0xb2u - 0xa1u}, 1, 0));
+  CHECK(
+      describe_misfit({.is_valid = 1, .peer = 3, .own = 0xa1, .other = device::kEndedHash}, 1, 2) ==
+      "lane 2 has ended on rank 3: a launch on it failed there, or launches didn't fit together. "
+      "Rank 1 gave up on `sum(B=4)` on a grid of 8");
   CHECK_THAT(describe_misfit({.is_valid = 1, .peer = 1, .own = 0xa1, .other = 0xa1}, 1, 0),
              test::contains("two launches of lane 0 ran at once on rank 1: `sum(B=4)` on a grid of "
                             "8 and `sum(B=4)` on a grid of 8"));
