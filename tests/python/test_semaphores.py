@@ -366,7 +366,9 @@ def test_kernels_for_gpus_check_where_asked_to():
 def semaphore_calls(text):
     """What a kernel's text does with semaphores and where threads meet, in order."""
     found = re.findall(r"__syncthreads\(\)|tw::(?:signal|wait)_semaphores?<[^>]*>", text)
-    return [each.replace("tw::", "").replace("Order::", "").replace("Scope::", "") for each in found]
+    return [
+        each.replace("tw::", "").replace("Order::", "").replace("Scope::", "") for each in found
+    ]
 
 
 def test_signals_are_fenced_only_where_something_is_new(emitted):
@@ -417,3 +419,48 @@ def test_threads_meet_between_waits_and_what_relies_on_them(emitted):
     assert calls == [one, signal, slice_, meet, signal, one, meet, meet, signal] or calls == [
         one, signal, meet, slice_, meet, signal, one, meet, meet, signal,
     ]  # fmt: skip
+
+
+def test_auto_under_spawn():
+    def run(comm):
+        size = comm.size
+        inbox, ready = comm.window((size, 64), tw.f32), comm.semaphore(size)
+        y = np.full(64, np.nan, np.float32)
+        gather_sum[tw.auto](np.full(64, comm.rank, np.float32), inbox, ready, y)
+        return y
+
+    # Every instance adds to the one semaphore of its rank: two would take each other's signals.
+    with pytest.raises(UserError, match="waits for the same semaphore"):
+        tw.spawn(run, world="3")
+
+
+@tw.kernel
+def by_instances(x: tw.Window["W", "G"], ready: tw.Semaphore["G", "W"], y: tw.Tensor["G"]):
+    i, me = tw.program_id(0), tw.rank()
+    for r in tw.ranks():
+        tw.store(x.at(r)[me, i], 10.0 * me.to(tw.f32) + i.to(tw.f32))
+        tw.signal(ready.at(r)[i, me])
+    tw.wait(ready[i, :])
+    tw.store(y[i], tw.load(x[tw.world_size() - 1, i]))
+    tw.barrier()
+
+
+def test_auto_has_an_instance_for_each_row_of_semaphores():
+    def run(comm):
+        x, ready = comm.window((comm.size, 5), tw.f32), comm.semaphore((5, comm.size))
+        y = np.full(5, np.nan, np.float32)
+        for _ in range(2):
+            by_instances[tw.auto](x, ready, y)
+        assert (y == 10 * (comm.size - 1) + np.arange(5)).all()
+
+    for seed in range(5):
+        tw.spawn(run, world="3", seed=seed)
+
+
+def test_a_rank_outside_of_the_team_is_not_signalled():
+    @tw.kernel
+    def far(sem: tw.Semaphore, r: tw.i32):
+        tw.signal(sem.at(r)[0])
+
+    with tw.init(virtual="2x2") as comm, pytest.raises(UserError, match="team=tw.lsa"):
+        far[1](comm.semaphore(1), 3)
