@@ -71,6 +71,34 @@ constexpr const char* kEverything =
 
 }  // namespace
 
+constexpr const char* kObjects =
+    R"(program @objects from "f.py" world 2 lsa 2 grid [T, T by 64, 7] most 8 {
+  semaphore %sem: [8]
+  flag %ready: [2, 64]
+  channel %ch: [2, 64] {carrying = "tagged", depth = 2, message = "bf16[2048], f32"}
+  window %x: bf16[T] {rotate = 3}
+  dimension %T
+} body {
+  %c1 = constant() {dtype = i64, value = 1}: i64
+  %n = constant() {dtype = u32, value = 1}: u32
+  %at = at(%sem, %c1) {team = ""}: semaphore<[8]>
+  %slice = slice(%at, %c1) {index = "at"}: semaphore<[]>
+  signal(%slice, %n)
+  wait(%sem, %n) {patient = true}
+  %row = slice(%ready, %c1) {index = "at, all"}: flag<[64]>
+  %slots = slice(%ch, %c1) {index = "all, at"}: channel<[2]>
+}
+)";
+
+TEST_CASE("objects, rotating windows and what bounds grids are read back") {
+  check_round_trip(kObjects);
+  const Program program = parse_program(kObjects);
+  CHECK(program.parameters[2].channel.message_text() == "bf16[2048], f32");
+  CHECK(program.parameters[3].rotate == 3);
+  CHECK(program.useful_grid == std::vector<GridBound>{{0, 1}, {0, 64}, {GridBound::kNone, 7}});
+  CHECK(program.max_grid == 8);
+}
+
 TEST_CASE("IR text of every construct reads back as the same text") {
   check_round_trip(kEverything);
 }

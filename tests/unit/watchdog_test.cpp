@@ -99,6 +99,21 @@ TEST_CASE("a wait that gave up is a HangError with the missing rank and the line
   CHECK(message_of_hang(watchdog) == expected);
 }
 
+TEST_CASE("a wait that anybody could end blames nobody") {
+  Watchdog watchdog([](const std::string&) {}, kNever);
+  FakePage fake;
+  watchdog.watch(&fake.page, kLimits);
+  const std::uint32_t base = sites();
+  fake.report(0, 4, base, device::kAnyPeer, false);
+  watchdog.scan();
+  REQUIRE(watchdog.lines().size() == 1);
+  CHECK_THAT(watchdog.lines()[0], test::contains("rank 0 has waited for whoever ends it for"));
+  fake.report(0, 4, base, device::kAnyPeer, true);
+  fake.page.stop = 1;
+  CHECK_THAT(message_of_hang(watchdog),
+             test::contains("what was waited for never arrived: rank 0 gave up after 5 s"));
+}
+
 TEST_CASE("several missing ranks are all named") {
   Watchdog watchdog([](const std::string&) {}, kNever);
   FakePage first;
