@@ -27,7 +27,7 @@ TEST_CASE("error: IR text, what a channel carries") {
       "message = "
       "\"bf16[2048], f32\"}; it is carried \"tagged\", \"exchange\" or \"reserved\"";
   for (const char* attributes :
-       {"", " {carrying = \"tagged\", depth = 1}",
+       {" {carrying = \"tagged\", depth = 1}",
         " {carrying = \"other\", depth = 1, message = \"f32\"}",
         " {carrying = \"tagged\", depth = 1, message = \"f33\"}",
         " {carrying = \"tagged\", depth = 1, message = \"f32\", more = 1}"}) {
