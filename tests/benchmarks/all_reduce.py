@@ -9,6 +9,7 @@ plain memory and from a window of its own; torch.distributed over NCCL; PyTorch'
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ import torch.distributed as dist
 from all_reduce_kernels import (
     num_parts,
     one_shot,
+    over_channel_slots,
     over_channels,
     two_shot_halves,
     two_shot_pull,
@@ -142,7 +144,8 @@ def of_barriers(arrays: Arrays) -> list[Contender]:
 
 def of_channels(arrays: Arrays) -> list[Contender]:
     """Small arrays: from a block per instance to four; with tags, for comparison, a few. Large ones
-    without tags: two ranks send each other as much as in two shots. Each choice is a compilation."""
+    without tags, through a slot per instance or per block: two ranks send each other as much as in
+    two shots. Each choice is a compilation."""
     a = arrays
     contenders = {name: Contender(f"tilewire {name}") for name in ("channels", "tagged channels")}
     for name, contender in contenders.items():
@@ -153,14 +156,17 @@ def of_channels(arrays: Arrays) -> list[Contender]:
             for grid in sorted(shares if is_small else {64, 132, 264}):
                 if grid > 264 or block > a.N or not (is_small or (block > 2048 and not has_tags)):
                     continue
-                ch = a.channel_of(block, grid, has_tags)
-                call = lambda b=block, g=grid, c=ch: over_channels[g](a.x, a.y, c, B=b)  # noqa: E731
-                try:
-                    arrays.check(call, a.y)
-                except tw.UserError as error:  # on all ranks alike
-                    assert "can't be resident at once" in str(error)
-                    continue
-                contender.calls[f"B={block} grid={grid}"] = call
+                for kernel, slots in ((over_channels, grid), (over_channel_slots, num_blocks)):
+                    if is_small and kernel is over_channel_slots:
+                        continue
+                    ch = a.channel_of(block, slots, has_tags)
+                    call = functools.partial(kernel[grid], a.x, a.y, ch, B=block)
+                    try:
+                        arrays.check(call, a.y)
+                    except tw.UserError as error:  # on all ranks alike
+                        assert "can't be resident at once" in str(error)
+                        continue
+                    contender.calls[f"B={block} grid={grid} slots={slots}"] = call
     return [each for each in contenders.values() if each.calls]
 
 
