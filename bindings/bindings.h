@@ -29,6 +29,7 @@ using ProgramPtr = std::shared_ptr<PythonProgram>;
 void bind_errors(pybind11::module_& module);
 void bind_types(pybind11::module_& module);
 void bind_objects(pybind11::module_& module);
+void bind_copies(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_builder(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);

@@ -90,7 +90,8 @@ void bind_semaphores(Class& builder) {
       .def("signal", &Builder::signal, py::arg("semaphore").none(false),
            py::arg("n") = std::int64_t{1})
       .def("wait", &Builder::wait, py::arg("view").none(false), py::arg("n") = std::int64_t{1},
-           py::arg("deadline") = true);
+           py::arg("deadline") = true)
+      .def("set", &Builder::set, py::arg("flag").none(false));
 }
 
 void bind_tiles(Class& builder) {

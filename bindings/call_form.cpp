@@ -79,6 +79,7 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
       }
     }
     plans_.push_back(plan);
+    if (parameter.is_launch_wide()) counted_.push_back(i);
   }
   slots_ = artifact.arguments;
   num_dimensions_ = artifact.dimensions.size();
@@ -122,10 +123,23 @@ bool CallForm::has_constants(PyObject* const* passed) const {
   return true;
 }
 
+/// An object whose launches are counted isn't taken twice.
+bool CallForm::takes_each_once(const CallArguments& arguments) const {
+  for (std::size_t i = 0; i < counted_.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (arguments.parameters[counted_[i]].window == arguments.parameters[counted_[k]].window) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool CallForm::window_fits(const ParameterPlan& plan, const WindowObject& window,
                            std::int64_t* dimensions) const {
   if (window.kind != plan.kind || window.rotate != plan.rotate ||
-      (plan.channel != nullptr && window.channel != *plan.channel)) {
+      (plan.channel != nullptr && window.channel != *plan.channel) ||
+      (window.is_filled && plan.written)) {
     return false;
   }
   if (window.dtype != plan.dtype || window.shape.size() != static_cast<std::size_t>(plan.rank) ||
@@ -229,7 +243,7 @@ bool CallForm::serves(const CallArguments& arguments, ArgumentValue* values, int
   if (lane_ != nullptr && (named_lane != nullptr ? named_lane != lane_ : !serves_unnamed_)) {
     return false;
   }
-  if (!fill(arguments, dimensions, values)) return false;
+  if (!takes_each_once(arguments) || !fill(arguments, dimensions, values)) return false;
   grid = grid_ ? *grid_ : target_->auto_grid({dimensions, num_dimensions_});
   return true;
 }

@@ -71,6 +71,7 @@ class CallForm {
     int dimensions[kMaxRank];
   };
 
+  bool takes_each_once(const CallArguments& arguments) const;
   bool window_fits(const ParameterPlan& plan, const WindowObject& window,
                    std::int64_t* dimensions) const;
   bool tensor_fits(const ParameterPlan& plan, const CallArguments::One& argument,
@@ -82,6 +83,7 @@ class CallForm {
   std::optional<int> grid_;
   std::vector<pybind11::object> constants_;
   std::vector<ParameterPlan> plans_;
+  std::vector<std::size_t> counted_;  ///< parameters whose launches are counted
   std::vector<ArgumentSlot> slots_;
   std::size_t num_dimensions_;
   const void* communicator_;

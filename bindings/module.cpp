@@ -8,6 +8,7 @@ PYBIND11_MODULE(_tilewire, module) {
   tilewire::bindings::bind_errors(module);
   tilewire::bindings::bind_types(module);
   tilewire::bindings::bind_objects(module);
+  tilewire::bindings::bind_copies(module);
   tilewire::bindings::bind_program(module);
   tilewire::bindings::bind_builder(module);
   tilewire::bindings::bind_compile(module);

@@ -71,6 +71,11 @@ class Binding {
   void check_written(std::size_t index) const {
     const Argument& argument = bound_.arguments[index];
     if (argument.kind == Argument::Kind::kScalar) return;
+    if (argument.window != nullptr && argument.window->is_filled) {
+      fail(index,
+           "is filled by copies (flag.fill), and the kernel sets it: flags are either filled or "
+           "set; make other ones");
+    }
     if (argument.array.read_only) {
       fail(index, "is read-only, and the kernel stores to it; pass a writable array");
     }
@@ -93,6 +98,7 @@ class Binding {
       if (argument.kind != Argument::Kind::kWindow) continue;
       if (first_window) check_same_world(*first_window, i);
       if (!first_window) first_window = i;
+      check_taken_once(i);
     }
   }
 
@@ -208,6 +214,19 @@ class Binding {
         fmt::format("kernel `{}`: arguments `{}` and `{}` are windows of two "
                     "communicators; one launch takes those of one",
                     kernel_, parameters_[first].name, parameters_[second].name));
+  }
+
+  /// A launch counts itself in each array of flags and rotating window that it takes.
+  void check_taken_once(std::size_t index) const {
+    const WindowObject* window = bound_.arguments[index].window;
+    if (!parameters_[index].is_launch_wide()) return;
+    for (std::size_t i = 0; i < index; ++i) {
+      if (bound_.arguments[i].window != window || !parameters_[i].is_launch_wide()) continue;
+      throw UserError(
+          fmt::format("kernel `{}`: arguments `{}` and `{}` are one {}, which a launch takes once",
+                      kernel_, parameters_[i].name, parameters_[index].name,
+                      window->rotate != 0 ? "rotating window" : "array of flags"));
+    }
   }
 
   const std::string& kernel_;

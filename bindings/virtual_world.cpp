@@ -77,6 +77,12 @@ void bind_virtual_world(py::module_& module) {
       .def("run_until_one_ends", &VirtualWorld::run_until_one_ends,
            py::call_guard<py::gil_scoped_release>(),
            "Runs the launches under way until one has ended, and gives its rank.")
+      .def(
+          "notify",
+          [](VirtualWorld& self, std::uintptr_t address) {
+            self.notify(reinterpret_cast<const void*>(address));
+          },
+          py::arg("address"), "Says that the host changed what kernels may wait for there.")
       .def("run_for_a_while", &VirtualWorld::run_for_a_while,
            py::call_guard<py::gil_scoped_release>(),
            "Runs the launches under way for some turns, or none.");

@@ -272,6 +272,18 @@ void bind_window(py::module_& module) {
       .def_readonly("rotate", &WindowObject::rotate)
       .def_property_readonly("channel", [](const WindowObject& self) { return self.channel; })
       .def_property_readonly("num_bytes", &WindowObject::num_bytes)
+      .def_property_readonly(
+          "copies",
+          [](const WindowObject& self) {
+            std::vector<std::uintptr_t> addresses;
+            for (const void* copy : self.copies) {
+              addresses.push_back(reinterpret_cast<std::uintptr_t>(copy));
+            }
+            return addresses;
+          },
+          "Addresses of all ranks' parts; 0 where this process can't reach one.")
+      .def_readwrite("is_filled", &WindowObject::is_filled,
+                     "Of flags: copy engines have filled it.")
       .def("retire", &WindowObject::retire, "Called when its memory was given back.")
       .def(
           "at",
@@ -282,13 +294,16 @@ void bind_window(py::module_& module) {
       .def(
           "__getitem__",
           [](const std::shared_ptr<WindowObject>& self, const py::object& key) {
-            return WindowView::whole(self, self->rank).sliced(key);
+            WindowView own = WindowView::whole(self, self->rank);
+            own.is_own = true;
+            return own.sliced(key);
           },
           py::arg("key"), "A part of this rank's copy, for the host.");
   py::class_<WindowView> view(module, "WindowView",
                               "A part of one rank's copy of a window, for the host.");
   define_array_methods(view, [](const WindowView& self) { return self.array(); });
   view.def_readonly("rank", &WindowView::rank)
+      .def_readonly("is_own", &WindowView::is_own, "No rank was named: it is each rank's own.")
       .def_property_readonly("window", [](const WindowView& self) { return self.window; })
       .def("at", &WindowView::at, py::arg("rank"), "The same part of another rank's copy.")
       .def("__getitem__", &WindowView::sliced, py::arg("key"), "A part of it.");

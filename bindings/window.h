@@ -16,7 +16,7 @@ namespace tilewire::bindings {
 /// Symmetric memory as Python holds it (`_tilewire.Window`): made by the communicator, taken by
 /// kernels. A window is row-major and contiguous, the same shape on all ranks, and shared with
 /// other frameworks by DLPack; one that rotates, or an array of synchronisation objects, is not.
-/// Its fields change by `retire` only, and never move.
+/// Its fields change by `retire` only, and `is_filled` once, and never move.
 struct WindowObject {
   Parameter::Kind kind = Parameter::Kind::kWindow;  ///< or an array of objects
   DType dtype = DType::kF32;
@@ -34,6 +34,7 @@ struct WindowObject {
   std::shared_ptr<void> owner;  ///< keeps the memory
   std::int64_t rotate = 0;      ///< a window of so many copies
   ChannelType channel;          ///< of kChannel
+  bool is_filled = false;       ///< of kFlag: copy engines fill it, so that no kernel may set it
 
   void* local() const { return copies.at(static_cast<std::size_t>(rank)); }
   bool is_retired = false;  ///< its memory was given back

@@ -46,19 +46,26 @@ WindowView WindowView::whole(std::shared_ptr<WindowObject> window, int rank) {
           .rank = rank,
           .offset = 0,
           .shape = {array.shape, array.shape + array.rank},
-          .strides = {array.strides, array.strides + array.rank}};
+          .strides = {array.strides, array.strides + array.rank},
+          .is_own = false};
 }
 
 WindowView WindowView::at(int other) const {
   window->copy_of(other);  // throws where it can't be reached
   WindowView view = *this;
   view.rank = other;
+  view.is_own = false;
   return view;
 }
 
 WindowView WindowView::sliced(const py::object& key) const {
   const std::vector<py::object> keys = spread(as_tuple(key), shape.size());
-  WindowView view{.window = window, .rank = rank, .offset = offset, .shape = {}, .strides = {}};
+  WindowView view{.window = window,
+                  .rank = rank,
+                  .offset = offset,
+                  .shape = {},
+                  .strides = {},
+                  .is_own = is_own};
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (py::isinstance<py::slice>(keys[i])) {
       py::ssize_t begin = 0;

@@ -18,6 +18,7 @@ struct WindowView {
   std::int64_t offset = 0;  ///< in elements, of the first one
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  ///< in elements
+  bool is_own = false;                ///< of each rank's own copy, where no rank was named
 
   /// All of a rank's copy. UserError where this process can't reach it.
   static WindowView whole(std::shared_ptr<WindowObject> window, int rank);

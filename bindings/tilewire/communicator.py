@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from tilewire import objects
 from tilewire._tilewire import Target
+from tilewire.copies import (
+    Fill,
+    FilledElement,
+    check_copy,
+    copy_on_host,
+    count_on_host,
+    of_rank,
+    raise_on_host,
+)
 from tilewire.creation import Creation
 from tilewire.errors import UserError
+from tilewire.host_view import Rows, ranks_of
 from tilewire.lane import Lane, Lanes
 
 if TYPE_CHECKING:
@@ -90,6 +100,41 @@ class Communicator(Creation):
         from tilewire.stream_wait import stream_wait
 
         stream_wait(self, element, n, timeout, stream)
+
+    def copy(
+        self, to: Any, source: Any, *, then: FilledElement | None = None, stream: Any = None
+    ) -> None:
+        """Copies `source` to `to`: windows (this rank's copy), views of them like `full[r]` and
+        `shard.at(r)`, or arrays, of equal shapes and dtypes, contiguous or with contiguous rows. On
+        GPUs a copy engine does it on `stream`, which may be captured. `then=f[i]`, of an open
+        `flag.fill()`: on the fill's stream, and then raises that flag."""
+        for rank in ranks_of(self):
+            own = [of_rank(each, rank) if self.rank is None else each for each in (to, source)]
+            sides = check_copy(self, *own, then, rank)
+            self._copy(rank, *sides, then, stream)
+
+    def _copy(
+        self, rank: int, to: Rows, source: Rows, then: FilledElement | None, stream: Any
+    ) -> None:
+        """One copy of rank `rank`."""
+        if stream is not None:
+            raise UserError("comm.copy: the CPU has no streams")
+        copy_on_host(to, source)
+        if then is not None:
+            raise_on_host(then, rank)
+            self._tell(then.key(rank))
+
+    def _begin_fill(self, fill: Fill) -> None:
+        """Counts a fill."""
+        if fill.stream is not None:
+            raise UserError("flag.fill: the CPU has no streams")
+        fill.flag.is_filled = True
+        for rank in ranks_of(self):
+            count_on_host(fill.flag, rank)
+
+    def _tell(self, key: int) -> None:
+        """On the CPU: looks again at what waits for memory at this address."""
+        raise NotImplementedError
 
     def _make(self, request: objects.Request) -> Any:
         plain = request.kind == "window" and request.rotate == 0

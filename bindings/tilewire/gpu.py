@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tilewire import _tilewire
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
+from tilewire.copies import CopyEngines
 from tilewire.errors import UserError
 from tilewire.lane import Lane, Lanes
 from tilewire.launch import Call
@@ -110,7 +111,7 @@ class _GpuLauncher(Communicator):
         launcher.add(target, dict(call.specialisation.constants), call.facts)
 
 
-class GpuCommunicator(_GpuLauncher):
+class GpuCommunicator(CopyEngines, _GpuLauncher):
     """One rank on one GPU, over NCCL."""
 
     def __init__(
@@ -214,7 +215,7 @@ class LocalGpu(_GpuLauncher):
         return super()._load(compiled)
 
 
-class VirtualGpuCommunicator(VirtualCommunicator):
+class VirtualGpuCommunicator(CopyEngines, VirtualCommunicator):
     """Virtual ranks on one GPU, driven by one controller like those on the CPU."""
 
     def __init__(self, world: Any, sms: int | None = None, exclusive: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewire import _tilewire
 from tilewire._tilewire import ChannelType, DType
+from tilewire.copies import Fill
 from tilewire.errors import UserError
 from tilewire.record import FieldType, Record
 from tilewire.types import ArrayAnnotation, as_dtype, make_array_annotation
@@ -107,6 +108,16 @@ class Flag(SyncObject):
     annotation."""
 
     annotation_kind = "flag"
+    fill_order: Any = None
+    """On GPUs: keeps fills in order that are on different streams."""
+
+    def fill(self, stream: Any = None) -> Fill:
+        """`with flag.fill(stream=s) as f:` the next fill by copy engines. The n-th fill belongs to
+        the n-th launch that takes the flag, whenever either runs: kernels that wait for a flag
+        which `comm.copy(…, then=f[i])` raises go on when the data is there."""
+        from tilewire.launch import stream_handle
+
+        return Fill(self, stream_handle(stream))
 
     def __class_getitem__(cls, dimensions: Any) -> ArrayAnnotation:
         return make_array_annotation("flag", dimensions)
@@ -187,7 +198,10 @@ def reshaped(made: SyncObject, shape: tuple[int, ...]) -> Any:
     return cache[shape]
 
 
-def window_request(world_size: int, shape: Any, dtype: Any, rotate: Any = None) -> Request:
+def window_request(
+    world_size: int, shape: Any, dtype: Any, rotate: Any = None, start: int = 0
+) -> Request:
+    """`start`: launches that have taken it, for tests of large numbers."""
     turns = "" if rotate is None else f", rotate={rotate!r}"
     what = f"comm.window({shape!r}, {dtype!r}{turns})"
     items, record = check_shape(shape), dtype if isinstance(dtype, Record) else None
@@ -199,7 +213,8 @@ def window_request(world_size: int, shape: Any, dtype: Any, rotate: Any = None) 
         return Request(what, "window", dtype, items, total, None, record=record)
     _require(what, "rotate", rotate, 2, _tilewire.max_rotation)
     total = _tilewire.rotating_bytes(world_size, total, rotate)
-    return Request(what, "window", dtype, items, total, b"", rotate=rotate, record=record)
+    image = _tilewire.launch_state_image(world_size, start) if start else b""
+    return Request(what, "window", dtype, items, total, image, rotate=rotate, record=record)
 
 
 def semaphore_request(shape: Any, init: Any = 0, start: int = 0) -> Request:
@@ -214,10 +229,12 @@ def semaphore_request(shape: Any, init: Any = 0, start: int = 0) -> Request:
     return Request(what, "semaphore", DType.u64, items, total, image)
 
 
-def flag_request(world_size: int, shape: Any) -> Request:
+def flag_request(world_size: int, shape: Any, start: int = 0) -> Request:
+    """`start`: launches that have taken it, and fills, for tests of large numbers."""
     items = _object_shape("flag", shape)
     total = _tilewire.flag_bytes(world_size, math.prod(items))
-    return Request(f"comm.flag({shape!r})", "flag", DType.u32, items, total, b"")
+    image = _tilewire.launch_state_image(world_size, start) if start else b""
+    return Request(f"comm.flag({shape!r})", "flag", DType.u32, items, total, image)
 
 
 def channel_request(

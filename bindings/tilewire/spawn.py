@@ -136,6 +136,10 @@ class RankCommunicator(Communicator):
     def _meet_only(self, call: str) -> None:
         self._meeting.meet(self.rank, call, None, lambda requests: requests)
 
+    def _tell(self, key: int) -> None:
+        self._require_open()
+        self._host.world.notify(key)
+
     def barrier(self) -> None:
         self._require_open()
         self._meet_only("comm.barrier()")

@@ -298,6 +298,10 @@ class VirtualCommunicator(Communicator):
     def abort(self) -> None:
         self._is_aborted = True
 
+    def _tell(self, key: int) -> None:
+        self._world.require_open()
+        self._world.world.notify(key)
+
     def barrier(self) -> None:
         self._require_open()
 

@@ -368,6 +368,11 @@ class Builder {
   /// them. Without a `deadline`, only an abort ends it early.
   void wait(Value* view, Operand n = std::int64_t{1}, bool deadline = true);
 
+  // builder_flags.cpp
+  /// Counts one set of a flag in this launch, here or at a peer, behind everything that this
+  /// instance did before. `wait` waits until each flag of a view was set `n` times.
+  void set(Value* flag);
+
   /// Any op of the table, exactly as given: no widening, no broadcasting.
   Statement* emit(std::string_view op, Values operands, Attributes attributes = {});
 

@@ -106,6 +106,8 @@ struct Parameter {
 
   /// An array of synchronisation objects: its extents are static.
   bool is_object() const { return kind >= Kind::kSemaphore; }
+  /// Every launch that takes it counts in its state (LaunchState in object_layout.cuh).
+  bool is_launch_wide() const { return kind == Kind::kFlag || rotate != 0; }
   /// Symmetric memory, of which the kernel gets a WindowHandle.
   bool is_symmetric() const { return kind == Kind::kWindow || is_object(); }
 };

@@ -42,8 +42,9 @@ enum class Effect { kPure, kReads, kWrites, kSynchronises, kReports, kHidden };
 
 /// What an op that synchronises does, besides ordering memory (attribute `order`).
 struct Meeting {
-  bool tells = true;  ///< others learn that this instance has come so far
-  bool waits = true;  ///< it goes on when others have
+  bool tells = true;   ///< others learn that this instance has come so far
+  bool waits = true;   ///< it goes on when others have
+  bool learns = true;  ///< behind it, what they wrote can be read; else it is only safe to write
 };
 
 /// When in the pipeline an op may stand.

@@ -38,8 +38,14 @@ std::vector<Type> infer_signal(const OpCall& call) {
   return {};
 }
 
+/// Of flags, lowering adds the launch's number.
 std::vector<Type> infer_wait(const OpCall& call) {
-  require_object(call, 0, Memory::kSemaphore);
+  const bool is_flag = require_any_view(call, 0).memory == Memory::kFlag;
+  if (!is_flag) require_object(call, 0, Memory::kSemaphore);
+  if (call.operands.size() == 3) {
+    if (!is_flag) call.fail("a semaphore has no launches");
+    require_index(call, 2);
+  }
   require_count(call, 1);
   return {};
 }
@@ -148,14 +154,18 @@ OpInfo wait_op() {
   OpInfo op;
   op.name = "wait";
   op.summary =
-      "Waits until each semaphore of a view has n signals left, and takes them. One instance waits "
-      "for a semaphore.";
-  op.min_operands = op.max_operands = 2;
+      "Waits until each semaphore of a view has n signals left, and takes them; one instance waits "
+      "for a semaphore. Or until each flag of a view was set n times in this launch, by any number "
+      "of instances.";
+  op.min_operands = 2;
+  op.max_operands = 3;
   op.attributes = {kPatient, kSite};
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kFrontend;
-  op.lowered = [](Memory) -> std::string_view { return "semaphore_wait"; };
+  op.lowered = [](Memory memory) -> std::string_view {
+    return memory == Memory::kFlag ? "flag_wait" : "semaphore_wait";
+  };
   op.infer = infer_wait;
   op.wait_site = describe_wait;
   return op;

@@ -39,12 +39,13 @@ bool needs_communicator(const Program& program) {
   return needs;
 }
 
-/// Parameter index → whether an op writes to an address in it.
+/// Parameter index → whether an op writes to an address in it, or sets a flag.
 std::vector<bool> written_parameters(const Program& program) {
   std::vector<bool> written(program.parameters.size());
   for_each_statement(program.body, [&](const Statement& statement) {
-    if (statement.kind != StatementKind::kOp || statement.op->effect != Effect::kWrites) return;
-    if (statement.operands.empty()) return;
+    const bool writes = statement.kind == StatementKind::kOp &&
+                        (statement.op->effect == Effect::kWrites || statement.is("flag_set"));
+    if (!writes || statement.operands.empty()) return;
     const Statement* address = statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
       address = address->operands.at(0)->definition;

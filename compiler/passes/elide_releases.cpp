@@ -99,7 +99,8 @@ class UnreleasedWork {
     const Effect effect = op.op->effect;
     const bool only_looks = effect == Effect::kPure || effect == Effect::kReads ||
                             effect == Effect::kReports || effect == Effect::kHidden;
-    if (only_looks) return pending;
+    const bool learns = effect != Effect::kSynchronises || op.op->meeting.learns;
+    if (only_looks || !learns) return pending;
     return {pending.to_peers || !is_local_store(op), true, true};
   }
 

@@ -38,6 +38,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
+  program = insert_launch_states(std::move(program), target);
+  done("insert_launch_states", program);
   program = lower_stacks(std::move(program));
   done("lower_stacks", program);
   program = lower_views(std::move(program), !target.is_cuda() || Environment::get().check);

@@ -42,12 +42,6 @@ class ViewLowering {
   void lower_parameter(std::size_t index, Inserter& insert) {
     const Parameter& parameter = program_.parameters[index];
     if (parameter.kind == Parameter::Kind::kScalar) return;
-    if (parameter.rotate != 0) {
-      throw UserError(fmt::format(
-          "`{}` rotates over {} copies, and no kernel can take such a window yet; make it without "
-          "rotate=",
-          parameter.name, parameter.rotate));
-    }
     std::vector<Amount> extents;
     for (const Dimension& dimension : parameter.shape) {
       extents.push_back(dimension.size != kDynamic ? Amount{dimension.size, nullptr}
@@ -80,10 +74,26 @@ class ViewLowering {
         region.statements.push_back(std::move(statement));
       } else if (!lower(*statement, region.statements)) {
         region.statements.push_back(std::move(statement));
+        start_copy(*region.statements.back(), region.statements);
       } else {
         removed_.push_back(std::move(statement));
       }
     }
+  }
+
+  /// Where the launch's generation of a rotating window is known: its copy begins there.
+  void start_copy(const Statement& statement, Statements& into) {
+    if (!statement.is("generation") || statement.operands[0]->type.is_object()) return;
+    Inserter insert(program_, into, statement.location);
+    LoweredView& view = views_.at(statement.operands[0]);
+    view.start = start_of_copy(view, statement.result(), rotation_of(view.base), insert);
+  }
+
+  std::int64_t rotation_of(const Value* window) const {
+    for (const Parameter& parameter : program_.parameters) {
+      if (parameter.value == window) return parameter.rotate;
+    }
+    throw InternalError("a generation of what is no parameter");
   }
 
   static void refuse_views(const Statement& statement) {

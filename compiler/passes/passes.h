@@ -20,6 +20,12 @@ Program choose_inline(Program program, const Target& target);
 /// the line that asks for what the target hasn't got.
 Program legalise_communication(Program program, const Target& target);
 
+/// What launches do for the flag arrays and rotating windows that they take (LaunchState in
+/// templates/tilewire/object_layout.cuh): each instance reads its launch's number, the first one
+/// announces it to the peers, writes wait where a peer's earlier launch may still use what they
+/// change, and every way out of the kernel leaves the launch.
+Program insert_launch_states(Program program, const Target& target);
+
 /// Puts the stacks together that `canonicalise` hasn't folded into what uses them: as reshaped
 /// tiles one behind the other. Parts that are only stored go to their rows one by one.
 Program lower_stacks(Program program);

@@ -193,6 +193,7 @@ Value* address_of(const LoweredView& view, Inserter& insert) {
   if (!is_field && view.byte_offset != 0) {  // a field of bytes
     from_base = insert.op("add", {offset, insert.constant(view.byte_offset)});
   }
+  if (view.start != nullptr) from_base = insert.op("add", {view.start, from_base});
   Value* address = view.rank == nullptr
                        ? insert.op("address", {view.base, from_base})
                        : insert.op("address", {view.base, view.rank, from_base}, {{"peer", true}});

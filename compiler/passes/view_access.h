@@ -48,6 +48,9 @@ struct LoweredView {
   DType dtype = DType::kF32;     ///< of the elements: not the parameter's where it is a field
   std::int64_t byte_offset = 0;  ///< of a field in its record
   Value* rank = nullptr;         ///< whose copy; null: this rank's
+  /// Where the parameter's elements begin, counted from the start of its memory in elements of the
+  /// parameter: a multiple of 128 bytes; null: there.
+  Value* start = nullptr;
   std::vector<ViewDimension> dimensions;
   std::vector<Term> terms;
   std::optional<Gather> gather;
@@ -58,6 +61,11 @@ struct LoweredView {
 /// are products of extents; else they are run-time values.
 LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, bool is_contiguous,
                        Inserter& insert);
+
+/// Where the elements of a rotating window's copy for a launch begin (`LoweredView::start`).
+/// `window`: all of it; `launch`: the launch's number.
+Value* start_of_copy(const LoweredView& window, Value* launch, std::int64_t num_copies,
+                     Inserter& insert);
 
 /// `view[indices…]`. Masks and guards are left out where `bounds` proves being inside.
 LoweredView slice_view(const LoweredView& view, const std::vector<SliceIndex>& indices,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/cpu/object_slice.h"
 #include "runtime/cpu/scheduler.h"
 #include "templates/tilewire/object_layout.cuh"
 
@@ -25,48 +26,31 @@ bool has(const SemaphoreCell& cell, std::uint32_t n) {
 }
 
 /// The semaphores of a slice, each until it has `n` signals.
-struct Slice {
+struct AwaitedSemaphores {
   SemaphoreCell* first;
+  ObjectSlice slice;
   std::uint32_t n;
-  std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> strides;
 
-  std::int64_t num_elements() const {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) count *= extent;
-    return count;
-  }
-  /// The element's indices in the slice.
-  std::vector<std::int64_t> indices(std::int64_t element) const {
-    std::vector<std::int64_t> indices(shape.size());
-    for (std::size_t d = shape.size(); d-- > 0; element /= shape[d]) {
-      indices[d] = element % shape[d];
-    }
-    return indices;
-  }
-  SemaphoreCell& cell(std::int64_t element) const {
-    std::int64_t place = 0;
-    const std::vector<std::int64_t> at = indices(element);
-    for (std::size_t d = 0; d < at.size(); ++d) place += at[d] * strides[d];
-    return first[place];
-  }
+  SemaphoreCell& cell(std::int64_t element) const { return first[slice.place(element)]; }
 };
 
 /// One of them has its signals. Reports tell of all.
 class HasSignals final : public WaitCondition {
  public:
-  HasSignals(const Slice& slice, std::int64_t element) : slice_(slice), element_(element) {}
+  HasSignals(const AwaitedSemaphores& awaited, std::int64_t element)
+      : awaited_(awaited), element_(element) {}
 
-  bool is_met() const override { return has(slice_.cell(element_), slice_.n); }
+  bool is_met() const override { return has(awaited_.cell(element_), awaited_.n); }
 
   std::string missing() const override {
     std::vector<std::string> parts;
-    for (std::int64_t i = 0; i < slice_.num_elements(); ++i) {
-      const SemaphoreCell& cell = slice_.cell(i);
-      if (has(cell, slice_.n)) continue;
-      const std::string of =
-          slice_.shape.empty() ? "" : fmt::format(" to its element {}", slice_.indices(i));
-      parts.push_back(fmt::format("{} of {} signals came{}", signals_left(cell), slice_.n, of));
+    for (std::int64_t i = 0; i < awaited_.slice.num_elements(); ++i) {
+      const SemaphoreCell& cell = awaited_.cell(i);
+      if (has(cell, awaited_.n)) continue;
+      const std::string of = awaited_.slice.shape.empty()
+                                 ? ""
+                                 : fmt::format(" to its element {}", awaited_.slice.indices(i));
+      parts.push_back(fmt::format("{} of {} signals came{}", signals_left(cell), awaited_.n, of));
       if (parts.size() == kMaxListed) break;
     }
     return fmt::format("{}", fmt::join(parts, ", "));
@@ -75,7 +59,7 @@ class HasSignals final : public WaitCondition {
  private:
   static constexpr std::size_t kMaxListed = 8;
 
-  const Slice& slice_;
+  const AwaitedSemaphores& awaited_;
   std::int64_t element_;
 };
 
@@ -89,18 +73,18 @@ void signal_semaphore(CpuInstance* instance, void* cell, std::uint32_t n) {
 void wait_semaphores(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* constants) {
   Scheduler& scheduler = Scheduler::of(*instance);
   const auto site = static_cast<std::uint32_t>(constants[0]);
-  const std::int64_t rank = constants[1];
-  const Slice slice{static_cast<SemaphoreCell*>(tiles[0].data),
-                    *static_cast<const std::uint32_t*>(tiles[1].data),
-                    {constants + 2, constants + 2 + rank},
-                    {constants + 2 + rank, constants + 2 + 2 * rank}};
+  const AwaitedSemaphores awaited{static_cast<SemaphoreCell*>(tiles[0].data),
+                                  ObjectSlice::of(constants + 1),
+                                  *static_cast<const std::uint32_t*>(tiles[1].data)};
   // Only this instance takes signals away: one that has enough keeps them.
-  for (std::int64_t i = 0; i < slice.num_elements(); ++i) {
-    SemaphoreCell& cell = slice.cell(i);
+  for (std::int64_t i = 0; i < awaited.slice.num_elements(); ++i) {
+    SemaphoreCell& cell = awaited.cell(i);
     scheduler.claim(*instance, &cell, site, "waits for the same semaphore");
-    scheduler.wait(*instance, HasSignals(slice, i), &cell, site);
+    scheduler.wait(*instance, HasSignals(awaited, i), &cell, site);
   }
-  for (std::int64_t i = 0; i < slice.num_elements(); ++i) slice.cell(i).consumed += slice.n;
+  for (std::int64_t i = 0; i < awaited.slice.num_elements(); ++i) {
+    awaited.cell(i).consumed += awaited.n;
+  }
 }
 
 }  // namespace

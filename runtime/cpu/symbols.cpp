@@ -9,7 +9,9 @@
 #include "compiler/support/error.h"
 #include "runtime/cpu/barrier.h"
 #include "runtime/cpu/channel.h"
+#include "runtime/cpu/flag.h"
 #include "runtime/cpu/launch_control.h"
+#include "runtime/cpu/launch_state.h"
 #include "runtime/cpu/report_references.h"
 #include "runtime/cpu/scheduler.h"
 #include "runtime/cpu/semaphore.h"
@@ -105,7 +107,8 @@ const std::vector<CpuSymbol>& cpu_symbols() {
   static const std::vector<CpuSymbol> symbols = [] {
     std::vector<CpuSymbol> all = steps_and_mathematics();
     for (const std::vector<CpuSymbol>& references :
-         {tile_references(), report_references(), semaphore_references(), channel_references()}) {
+         {tile_references(), report_references(), semaphore_references(), channel_references(),
+          flag_references(), launch_state_references()}) {
       all.insert(all.end(), references.begin(), references.end());
     }
     return all;

@@ -118,6 +118,11 @@ void VirtualWorld::run_for_a_while() {
   run_or_end_lane([&] { scheduler_.run_for_a_while(); });
 }
 
+void VirtualWorld::notify(const void* address) {
+  const std::lock_guard lock(turn_);
+  scheduler_.notify(address);
+}
+
 /// Slots are there for all grids that can be resident at once from the first launch on, so that no
 /// address changes while launches are under way.
 void VirtualWorld::begin_checked(int rank, const RankLaunch& launch) {

@@ -101,6 +101,26 @@ struct AccessDescription {
   int flags;
 };
 
+inline constexpr int kMemoryUnified = 4;
+
+/// One side of a copy of rows; addresses say by themselves where they lie.
+struct CopySide {
+  std::size_t first_byte_of_row;
+  std::size_t first_row;
+  int memory;  ///< kMemoryUnified
+  const void* host;
+  DevicePointer device;
+  void* array;
+  std::size_t pitch;
+};
+
+struct RowsCopy {
+  CopySide from;
+  CopySide to;
+  std::size_t row_bytes;
+  std::size_t num_rows;
+};
+
 /// X(member, exported symbol, parameters…). Symbols carry the version suffix that `cuda.h` hides.
 #define TILEWIRE_CUDA_FUNCTIONS(X)                                                                 \
   X(init, cuInit, unsigned)                                                                        \
@@ -152,6 +172,8 @@ struct AccessDescription {
   X(host_device_pointer, cuMemHostGetDevicePointer_v2, DevicePointer*, void*, unsigned)            \
   X(copy_to_device, cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, Stream)         \
   X(copy_to_host, cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, Stream)                 \
+  X(copy_bytes, cuMemcpyDtoDAsync_v2, DevicePointer, DevicePointer, std::size_t, Stream)           \
+  X(copy_rows, cuMemcpy2DAsync_v2, const RowsCopy*, Stream)                                        \
   X(fill_bytes, cuMemsetD8Async, DevicePointer, unsigned char, std::size_t, Stream)                \
   X(address_reserve, cuMemAddressReserve, DevicePointer*, std::size_t, std::size_t, DevicePointer, \
     unsigned long long)                                                                            \

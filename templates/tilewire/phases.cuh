@@ -6,6 +6,7 @@
 
 #include "tilewire/abi.cuh"
 #include "tilewire/base.cuh"
+#include "tilewire/order.cuh"
 
 namespace tilewire::device {
 
@@ -59,6 +60,57 @@ TILEWIRE_DEVICE uint32_t poll_phase_gpu(uint32_t* word) {
                  : "memory");
   }
   return phase;
+}
+
+/// A look at a number that others count up, by those whose signals come from `kScope`.
+template <Scope kScope>
+TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
+  uint32_t value;
+  if constexpr (kScope == Scope::kSystem) {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1]; // poll"
+                 : "=r"(value)
+                 : "l"(word)
+                 : "memory");
+  } else {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1]; // poll"
+                 : "=r"(value)
+                 : "l"(word)
+                 : "memory");
+  }
+  return value;
+}
+template <Scope kScope>
+TILEWIRE_DEVICE int64_t load_acquire(const int64_t* word) {
+  int64_t value;
+  if constexpr (kScope == Scope::kSystem) {
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1]; // poll"
+                 : "=l"(value)
+                 : "l"(word)
+                 : "memory");
+  } else {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1]; // poll"
+                 : "=l"(value)
+                 : "l"(word)
+                 : "memory");
+  }
+  return value;
+}
+/// The same without order, for what is looked at again where it matters.
+template <Scope kScope>
+TILEWIRE_DEVICE int64_t load_relaxed(const int64_t* word) {
+  int64_t value;
+  if constexpr (kScope == Scope::kSystem) {
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1]; // own phase"
+                 : "=l"(value)
+                 : "l"(word)
+                 : "memory");
+  } else {
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1]; // own phase"
+                 : "=l"(value)
+                 : "l"(word)
+                 : "memory");
+  }
+  return value;
 }
 
 /// Tells a peer a phase.

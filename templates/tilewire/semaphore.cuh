@@ -31,23 +31,6 @@ TILEWIRE_DEVICE void signal_semaphore(uint64_t* cell, uint32_t n) {
   }
 }
 
-template <Scope kScope>
-TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
-  uint32_t value;
-  if constexpr (kScope == Scope::kSystem) {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1]; // poll"
-                 : "=r"(value)
-                 : "l"(word)
-                 : "memory");
-  } else {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1]; // poll"
-                 : "=r"(value)
-                 : "l"(word)
-                 : "memory");
-  }
-  return value;
-}
-
 /// What a wait does about other instances that wait for the same semaphore: nothing.
 struct Unchecked {};
 

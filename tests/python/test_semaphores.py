@@ -165,8 +165,6 @@ def test_what_isnt_a_semaphore_is_refused():
 
         with pytest.raises(UserError, match="`x` must be a window, found a semaphore"):
             takes_window[1](comm.semaphore(4))
-        with pytest.raises(UserError, match="rotates"):
-            takes_window[1](comm.window(4, tw.f32, rotate=2))
 
 
 def test_objects_have_no_host_view():

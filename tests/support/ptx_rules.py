@@ -7,7 +7,7 @@ Strong accesses (`relaxed`, `acquire`, …) say in a comment what they are for:
     arrive released here   the same for instances of this rank, whose fence has the GPU's scope: the
                       word is one that peers arrive at too
     poll              looks for what others arrive at
-    own phase         reads this instance's state
+    own phase         reads this instance's or rank's own state, or counts it up
     atomic            the user's: its order is fences around it
     packet            data that is its own flag
     stop word, report, launch log     book-keeping that orders nothing

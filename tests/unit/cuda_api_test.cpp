@@ -36,6 +36,14 @@ TEST_CASE("the declarations of the driver API are those of cuda.h") {
   STATIC_REQUIRE(sizeof(cuda::AccessDescription) == sizeof(CUmemAccessDesc));
   STATIC_REQUIRE(sizeof(cuda::MemoryHandle) == sizeof(CUmemGenericAllocationHandle));
 
+  STATIC_REQUIRE(sizeof(cuda::RowsCopy) == sizeof(CUDA_MEMCPY2D));
+  STATIC_REQUIRE(offsetof(cuda::RowsCopy, from) == offsetof(CUDA_MEMCPY2D, srcXInBytes));
+  STATIC_REQUIRE(offsetof(cuda::CopySide, device) == offsetof(CUDA_MEMCPY2D, srcDevice));
+  STATIC_REQUIRE(offsetof(cuda::CopySide, pitch) == offsetof(CUDA_MEMCPY2D, srcPitch));
+  STATIC_REQUIRE(offsetof(cuda::RowsCopy, to) == offsetof(CUDA_MEMCPY2D, dstXInBytes));
+  STATIC_REQUIRE(offsetof(cuda::RowsCopy, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes));
+  STATIC_REQUIRE(cuda::kMemoryUnified == CU_MEMORYTYPE_UNIFIED);
+
   STATIC_REQUIRE(cuda::kErrorInvalidValue == CUDA_ERROR_INVALID_VALUE);
   STATIC_REQUIRE(cuda::kErrorNoDevice == CUDA_ERROR_NO_DEVICE);
   STATIC_REQUIRE(cuda::kErrorInvalidContext == CUDA_ERROR_INVALID_CONTEXT);
@@ -89,6 +97,8 @@ TEST_CASE("the function pointers take what cuda.h's functions take") {
   CHECK(arity(api.memory_set_access, static_cast<decltype(&cuMemSetAccess)>(nullptr)) == 4);
   CHECK(arity(api.host_alloc, static_cast<decltype(&cuMemHostAlloc)>(nullptr)) == 3);
   CHECK(arity(api.copy_to_host, static_cast<decltype(&cuMemcpyDtoHAsync)>(nullptr)) == 4);
+  CHECK(arity(api.copy_bytes, static_cast<decltype(&cuMemcpyDtoDAsync)>(nullptr)) == 4);
+  CHECK(arity(api.copy_rows, static_cast<decltype(&cuMemcpy2DAsync)>(nullptr)) == 2);
   CHECK(arity(api.fill_bytes, static_cast<decltype(&cuMemsetD8Async)>(nullptr)) == 4);
   CHECK(arity(api.stream_begin_capture, static_cast<decltype(&cuStreamBeginCapture)>(nullptr)) ==
         2);

@@ -13,9 +13,9 @@ namespace {
 
 static_assert(offsetof(SemaphoreCell, signals) == 0 && offsetof(SemaphoreCell, consumed) == 4);
 static_assert(semaphore_bytes(3) == 24);
-static_assert(launch_state_bytes(1) == 256 && launch_state_bytes(32) == 256);
-static_assert(launch_state_bytes(33) == 384);
-static_assert(flag_offset(2, 3) == 256 + 48 && flag_bytes(2, 4) == 256 + 64);
+static_assert(launch_state_bytes(1) == 256 && launch_state_bytes(16) == 256);
+static_assert(launch_state_bytes(17) == 384);
+static_assert(flag_offset(2, 3) == 256 + 96 && flag_bytes(2, 4) == 256 + 128);
 static_assert(rotating_offset(2, 100, 1) == 256 + 128 && rotating_bytes(2, 100, 3) == 256 + 384);
 
 TEST_CASE("the slice of an array goes through its elements in row-major order") {

@@ -9,6 +9,7 @@ from tilewire._tilewire import Value, op_table
 from tilewire.frontend import builtins_atomics as builtins_atomics
 from tilewire.frontend import builtins_channels as builtins_channels
 from tilewire.frontend import builtins_control as builtins_control
+from tilewire.frontend import builtins_flags as builtins_flags
 from tilewire.frontend import builtins_inline as builtins_inline
 from tilewire.frontend import builtins_matmul as builtins_matmul
 from tilewire.frontend import builtins_moves as builtins_moves

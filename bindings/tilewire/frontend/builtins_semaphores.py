@@ -33,11 +33,14 @@ def signal(call: Call, semaphore: Any, n: Any = 1) -> None:
 @builtin
 def wait(call: Call, view: Any, n: Any = 1, *, timeout: Any = ...) -> None:
     """Waits until a semaphore of this rank's has `n` signals left, and takes them; of a slice,
-    until each has. One program instance waits for a semaphore. `timeout=None`: for however long it
-    takes; else a wait that lasts too long is reported, and ends the launch (TILEWIRE_TIMEOUT)."""
+    until each has. One program instance waits for a semaphore. Or until a flag of this rank's was
+    set `n` times in this launch, for which any number of instances may wait. `timeout=None`: for
+    however long it takes; else a wait that lasts too long is reported, and ends the launch
+    (TILEWIRE_TIMEOUT)."""
     if timeout is not ... and timeout is not None:
         call.fail(
             f"timeout=None waits for however long it takes, leaving it out waits until "
             f"TILEWIRE_TIMEOUT; found {describe(timeout)}"
         )
-    call.build("wait", require_object(call, view, "semaphore"), count(call, n), timeout is ...)
+    view = require_object(call, view, "semaphore", "flag")
+    call.build("wait", view, count(call, n), timeout is ...)

@@ -21,7 +21,8 @@ void LlvmEmitter::describe_tile(std::int64_t offset, const Type& type, llvm::Val
   }
 }
 
-/// The address of an operand's elements. `borrowed`: places in the arena to release after the call.
+/// The address of an operand's elements; of a symmetric parameter, that of each rank's memory.
+/// `borrowed`: places in the arena to release after the call.
 llvm::Value* LlvmEmitter::reference_operand(const Value* value,
                                             std::vector<std::int64_t>& borrowed) {
   if (value->type.is_pointer()) return llvm_value(scalar(value));

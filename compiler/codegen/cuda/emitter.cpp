@@ -219,6 +219,12 @@ std::string CudaEmitter::extents(const Type& tile) const {
 
 std::string CudaEmitter::parameter(const Value* view) const { return expression(view).text; }
 
+std::string CudaEmitter::companion(const Value* parameter, std::string_view suffix) {
+  const auto [found, is_new] = companions_.try_emplace({parameter, std::string(suffix)});
+  if (is_new) found->second = names_.make(fmt::format("{}_{}", this->parameter(parameter), suffix));
+  return found->second;
+}
+
 std::string CudaEmitter::window(const Value* view) {
   const auto found = windows_.find(view);
   if (found != windows_.end()) return found->second;

@@ -50,7 +50,6 @@ class CudaEmitter {
   void announce_launch();
 
   // What an op may ask for.
-  const Program& program() const { return program_; }
   /// A name that nothing else has.
   std::string unique_name(std::string_view hint);
   /// The name behind a key that several statements know: `hint`, made unique, when first asked for.
@@ -60,7 +59,9 @@ class CudaEmitter {
   std::string type(const Type& type);              ///< `float`, `tw::bf16`, `TileF32_4x128`, `T*`
   std::string extents(const Type& tile) const;     ///< `tw::Extents<4, 128>`
   std::string parameter(const Value* view) const;  ///< the argument's name
-  std::string window(const Value* view);           ///< its `ncclWindow_t`
+  /// A variable that goes with a parameter: one name for the whole kernel, like `ready_launch`.
+  std::string companion(const Value* parameter, std::string_view suffix);
+  std::string window(const Value* view);  ///< its `ncclWindow_t`
   /// The address of a window's copy at an LSA rank: one name for the whole kernel where the rank is
   /// a constant, computed before its first wait; else an expression.
   std::string peer_address(const Value* view, const Value* rank);
@@ -74,6 +75,7 @@ class CudaEmitter {
                               const std::function<std::string(std::string_view)>& text);
   static constexpr std::string_view kLineMark = "#line own";
   int num_threads() const { return program_.num_threads; }
+  const Program& program() const { return program_; }
   const std::string& kernel() const { return program_.name; }  ///< the user's name
 
  private:
@@ -110,6 +112,7 @@ class CudaEmitter {
   std::map<std::string, std::string> shared_names_;  ///< key → name
   std::map<std::string, std::string> tile_aliases_;  ///< name → what it stands for
   std::map<const Value*, std::string> windows_;      ///< parameter → name of its ncclWindow_t
+  std::map<std::pair<const Value*, std::string>, std::string> companions_;
   /// Window parameter and constant LSA rank → name of the address there.
   std::map<std::pair<const Value*, std::int64_t>, std::string> peer_addresses_;
   std::map<std::pair<const Value*, int>, std::string> strides_;

@@ -82,10 +82,12 @@ Mapping mapping_of(const Statement& statement) {
 struct State {
   std::set<Mapping> reads;
   std::set<Mapping> writes;
-  std::set<int> busy;        ///< places in shared memory still being read
-  bool is_acquired = false;  ///< some threads have waited for others, and the rest not yet
-  bool waited = false;       ///< not only at barriers, where each thread tells and waits itself
-  bool is_spread = false;    ///< several threads have waited
+  std::set<int> busy;         ///< places in shared memory still being read
+  bool is_acquired = false;   ///< some threads have waited for others, and the rest not yet
+  bool waited = false;        ///< not only at barriers, where each thread tells and waits itself
+  bool is_spread = false;     ///< several threads have waited
+  bool is_permitted = false;  ///< some threads know that it is safe to write, and the rest not yet
+  bool is_numbered = false;   ///< some threads may still be reading the launch's number
   bool operator==(const State&) const = default;
 
   void join(const State& other) {
@@ -95,6 +97,8 @@ struct State {
     is_acquired |= other.is_acquired;
     waited |= other.waited;
     is_spread |= other.is_spread;
+    is_permitted |= other.is_permitted;
+    is_numbered |= other.is_numbered;
   }
 };
 
@@ -166,6 +170,8 @@ class Planner {
   /// The first region starts from what stood before the loop or what the iteration before left
   /// behind.
   void step_loop(const Statement& loop, State& state) {
+    // Once, and not in front of the writes of each iteration.
+    if (state.is_permitted || plan.syncs_before.contains(&loop)) meet_before(loop, state);
     State entry = state;
     while (true) {
       State end = entry;
@@ -254,7 +260,12 @@ class Planner {
     switch (effect_of(statement)) {
       case Effect::kPure:
       case Effect::kReports:
+        return;
       case Effect::kHidden:
+        if (statement.is("leave") && (state.is_permitted || state.is_numbered)) {
+          meet_before(statement, state);
+        }
+        state.is_numbered |= statement.is("generation");
         return;
       case Effect::kReads: {
         const Mapping mapping = mapping_of(statement);
@@ -268,7 +279,7 @@ class Planner {
         const auto atomic =
             statement.is("tile_atomic") ? std::optional(Atomic::of(statement)) : std::nullopt;
         // What a thread releases is what all of the CTA's have done.
-        if (state.is_acquired || conflicts(state.writes, mapping) ||
+        if (state.is_acquired || state.is_permitted || conflicts(state.writes, mapping) ||
             conflicts(state.reads, mapping) || (atomic && atomic->releases() && has_pending)) {
           meet_before(statement, state);
         }
@@ -300,6 +311,10 @@ class Planner {
 
   void step_meeting(const Statement& statement, State& state) {
     const Meeting& meeting = statement.op->meeting;
+    if (!meeting.learns) {
+      state.is_permitted = true;
+      return;
+    }
     const bool is_barrier = meeting.tells && meeting.waits;
     const bool is_spread = statement.has("shape") && !statement.integers("shape").empty();
     // Thread 0 signals and waits for single objects; slices and barriers are several threads'. What
@@ -308,7 +323,9 @@ class Planner {
     // What is told lets others overwrite what was read, and see what was written.
     const bool is_early =
         meeting.tells && (!state.reads.empty() || (!state.writes.empty() && releases(statement)));
-    if (is_torn || is_early) meet_before(statement, state);
+    // Of two ranks, thread 0 waits for the other one's permission.
+    const bool is_early_write = meeting.tells && state.is_permitted && program_.lsa_size > 2;
+    if (is_torn || is_early || is_early_write) meet_before(statement, state);
     state.is_acquired |= meeting.waits;
     state.waited |= meeting.waits && !is_barrier;
     state.is_spread |= is_spread;

@@ -91,6 +91,15 @@ class Maker:
         """The same array of semaphores on all ranks."""
         return ObjectInput("semaphore", shape, {"init": init})
 
+    def flag(self, *shape: int):
+        """The same array of flags on all ranks."""
+        return ObjectInput("flag", shape)
+
+    def rotating(self, shape: Any, copies: int):
+        """A rotating window, which the host doesn't see."""
+        shape, dtype = self._of(shape, None)
+        return ObjectInput("window", shape, {"dtype": dtype, "rotate": copies})
+
     def output(self, shape: Any = None, dtype: Any = None):
         """An array that the kernel must fill: NaN, or a pattern that no result has."""
         shape, dtype = self._of(shape, dtype)

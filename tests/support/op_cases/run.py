@@ -21,15 +21,18 @@ from op_cases.compare import mismatch
 Outputs = dict[str, list[np.ndarray]]
 
 
-def is_window(case: Case, name: str) -> bool:
+def is_window(case: Case, name: str, value: Any) -> bool:
+    """A window whose copies the case gives and looks at; one that rotates has none."""
     parameter = next(each for each in case.kernel.signature.parameters if each.name == name)
-    return parameter.is_array and parameter.annotation.kind == "window"
+    is_seen = not isinstance(value, ObjectInput)
+    return is_seen and parameter.is_array and parameter.annotation.kind == "window"
 
 
 def needs_world(case: Case, arguments: dict[str, Any]) -> bool:
     """Whether something among the arguments belongs to a communicator."""
     return case.world > 1 or any(
-        is_window(case, name) or isinstance(value, ObjectInput) for name, value in arguments.items()
+        is_window(case, name, value) or isinstance(value, ObjectInput)
+        for name, value in arguments.items()
     )
 
 
@@ -45,7 +48,7 @@ def run_on_cpu(case: Case, arguments: Arguments, seed: int = 0) -> None:
 def _launch_in_world(case: Case, arguments: Arguments, comm: Any, host_copy: Any) -> None:
     given: dict[str, Any] = {}
     for name, value in arguments.by_rank[0].items():
-        if is_window(case, name):
+        if is_window(case, name, value):
             given[name] = comm.window(value.shape, dtype_of_numpy(value.dtype))
             for rank, each in enumerate(arguments.by_rank):
                 host_copy(given[name], rank)[...] = each[name]
@@ -54,8 +57,8 @@ def _launch_in_world(case: Case, arguments: Arguments, comm: Any, host_copy: Any
         else:
             given[name] = value.made_by(comm) if isinstance(value, ObjectInput) else value
     case.kernel[case.grid](**given, **case.constants)
-    for name in given:
-        if is_window(case, name):
+    for name, value in arguments.by_rank[0].items():
+        if is_window(case, name, value):
             for rank, each in enumerate(arguments.by_rank):
                 each[name][...] = host_copy(given[name], rank)
 
@@ -121,7 +124,7 @@ def _launch_torch_world(case: Case, arguments: Arguments, ranks: list[Any], comm
     given: dict[str, Any] = {}
     copies: dict[str, list[Any]] = {}
     for name, value in arguments.by_rank[0].items():
-        if is_window(case, name):
+        if is_window(case, name, value):
             given[name] = comm.window(value.shape, dtype_of_numpy(value.dtype))
             copies[name] = [bytes_of(given[name].at(r), value.nbytes) for r in range(case.world)]
             for rank, tensors in enumerate(ranks):

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/object.h"
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+#include "compiler/ops/object_access.h"
+
+namespace tilewire {
+namespace {
+
+constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true,
+                                  "where those are who use it: `gpu` or `system`"};
+constexpr AttributeSpec kTold = {"told", AttributeSpec::Kind::kText, true,
+                                 "where those are who learn of it: `gpu` or `system`"};
+
+/// Lowering adds the launch's number.
+std::vector<Type> infer_set(const OpCall& call) {
+  const Type& flag = require_object(call, 0, Memory::kFlag);
+  if (flag.rank() != 0) {
+    call.fail(fmt::format("sets one flag, {} has {} dimensions left: index them", flag.to_string(),
+                          flag.rank()));
+  }
+  if (call.operands.size() == 2) require_index(call, 1);
+  return {};
+}
+
+void require_flag_address(const OpCall& call) {
+  if (call.operands[0] != Type::pointer(object_dtype(Memory::kFlag))) {
+    call.fail("takes the address of a flag");
+  }
+  require_one_of(call, "scope", {"gpu", "system"});
+}
+
+std::vector<Type> infer_flag_set(const OpCall& call) {
+  check_object_access(call, 1);
+  require_flag_address(call);
+  require_index(call, 1);
+  require_one_of(call, "order", {"release", "relaxed"});
+  require_one_of(call, "told", {"gpu", "system"});
+  return {};
+}
+
+std::vector<Type> infer_flag_wait(const OpCall& call) {
+  check_object_access(call, 2);
+  require_flag_address(call);
+  if (call.operands[1] != Type::scalar(DType::kU32))
+    call.fail("the number of sets is a u32 scalar");
+  require_index(call, 2);
+  return {};
+}
+
+Resources needs_waiting(const Statement&) {
+  Resources resources;
+  resources.lane = resources.waits = resources.two_sided = true;
+  return resources;
+}
+
+/// `wait(ready)`.
+std::string describe_wait(const Statement& statement, const Program&) {
+  const Statement* address = statement.operands.at(0)->definition;
+  return fmt::format("wait({})", address->operands.at(0)->name);
+}
+
+std::string_view scope_name(const Statement& statement, std::string_view attribute = "scope") {
+  return statement.text(attribute) == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
+}
+
+void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  emitter.include("flag.cuh");
+  const bool releases = statement.text("order") == "release";
+  std::string scopes(scope_name(statement, "told"));
+  if (statement.text("told") != statement.text("scope")) {
+    scopes += fmt::format(", {}", scope_name(statement));
+  }
+  emit_object_op(
+      access, emitter,
+      fmt::format("tw::set_flag<tw::Order::{}, {}>({}, {});", releases ? "kRelease" : "kRelaxed",
+                  scopes, emitter.argument(access.pointer), emitter.argument(access.values[0])));
+}
+
+void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  emitter.include("flag.cuh");
+  const std::string_view timeout =
+      statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
+  const std::string arguments =
+      fmt::format("{}, {}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
+                  emitter.argument(access.values[1]), emitter.argument(access.values[0]),
+                  statement.integer("site"), timeout);
+  const std::string text =
+      access.num_elements() == 1
+          ? fmt::format("tw::wait_flag<{}>({});", scope_name(statement), arguments)
+          : fmt::format("tw::wait_flags<{}, kThreads>({}, {});", scope_name(statement),
+                        object_slice(access), arguments);
+  emit_object_op(access, emitter, text);
+}
+
+void emit_cpu_set(const Statement& statement, CpuEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  const CpuScalar arguments[] = {emitter.scalar(access.pointer), emitter.scalar(access.values[0]),
+                                 emitter.scalars().integer(statement.location.line)};
+  emitter.call_runtime("tilewire_set_flag", arguments);
+}
+
+/// constants: site, number of dimensions, extents, strides.
+void emit_cpu_wait(const Statement& statement, CpuEmitter& emitter) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  std::vector<std::int64_t> constants = {statement.integer("site"),
+                                         static_cast<std::int64_t>(access.shape.size())};
+  constants.insert(constants.end(), access.shape.begin(), access.shape.end());
+  constants.insert(constants.end(), access.strides.begin(), access.strides.end());
+  emitter.call_reference(statement, "tilewire_wait_flags", constants);
+}
+
+OpInfo set_op() {
+  OpInfo op;
+  op.name = "set";
+  op.summary =
+      "Counts a set of a flag in this launch, behind everything that this instance did before; "
+      "whoever waits for it sees that.";
+  op.min_operands = 1;
+  op.max_operands = 2;
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = true, .waits = false};
+  op.stage = Stage::kFrontend;
+  op.lowered = [](Memory) -> std::string_view { return "flag_set"; };
+  op.infer = infer_set;
+  return op;
+}
+
+OpInfo flag_set_op() {
+  OpInfo op;
+  op.name = "flag_set";
+  op.summary = "A set of the flag at an address, in a generation.";
+  op.min_operands = 2;
+  op.max_operands = 3;
+  op.attributes = object_access_attributes();
+  op.attributes.push_back(
+      {"order", AttributeSpec::Kind::kText, true, "`release`, or `relaxed` where nothing is new"});
+  op.attributes.insert(op.attributes.end(), {kScope, kTold});
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = true, .waits = false};
+  op.stage = Stage::kLowered;
+  op.infer = infer_flag_set;
+  op.emit_cpu = emit_cpu_set;
+  op.emit_cuda = emit_set_cuda;
+  return op;
+}
+
+OpInfo flag_wait_op() {
+  OpInfo op;
+  op.name = "flag_wait";
+  op.summary = "A wait for the flags at an address, in a generation.";
+  op.min_operands = 3;
+  op.max_operands = 4;
+  op.attributes = object_access_attributes();
+  op.attributes.push_back(kScope);
+  op.attributes.push_back(
+      {"patient", AttributeSpec::Kind::kBool, false, "waits without a deadline"});
+  op.attributes.push_back(
+      {"site", AttributeSpec::Kind::kInteger, false, "its number in hang reports"});
+  op.effect = Effect::kSynchronises;
+  op.meeting = {.tells = false, .waits = true};
+  op.stage = Stage::kLowered;
+  op.infer = infer_flag_wait;
+  op.resources = needs_waiting;
+  op.wait_site = describe_wait;
+  op.emit_cpu = emit_cpu_wait;
+  op.emit_cuda = emit_wait_cuda;
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpInfo> flag_ops() { return {set_op(), flag_set_op(), flag_wait_op()}; }
+
+}  // namespace tilewire
