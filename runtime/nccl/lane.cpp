@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -37,8 +38,8 @@ LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
   shape.grid_offset = aligned(shape.phase_offset + std::uint64_t{4} * shape.num_slots);
   shape.launch_offset =
       aligned(shape.grid_offset + std::uint64_t{device::kGridWordBytes} * (lsa_size + 1));
-  shape.num_bytes = shape.launch_offset + device::kLaunchLogOffset +
-                    sizeof(std::uint64_t) * device::kLoggedLaunches * lsa_size;
+  shape.num_bytes =
+      shape.launch_offset + device::kLaunchLogOffset + sizeof(device::LaunchLog) * lsa_size;
   return shape;
 }
 
@@ -139,25 +140,27 @@ void Lane::raise_misfit() {
 }
 
 void Lane::tell_peers() noexcept {
+  if (arguments_.lsa_size == 1) return;
   try {
     const ContextGuard guard(device_);
     const OutsideCapture outside;
     const OwnedStream stream(device_);
     const cuda::Api& api = cuda::api();
     auto* scratch = reinterpret_cast<std::uint64_t*>(page_ + 1);
-    const cuda::DevicePointer words =
-        reinterpret_cast<cuda::DevicePointer>(arguments_.local) + arguments_.launch_offset;
-    check_cuda(api.copy_to_host(scratch, words, sizeof(device::LaunchWords), stream.get()),
+    const int peer = arguments_.lsa_rank == 0 ? 1 : 0;
+    const std::uint64_t logs = arguments_.launch_offset + device::kLaunchLogOffset;
+    const cuda::DevicePointer told = reinterpret_cast<cuda::DevicePointer>(arguments_.local) +
+                                     logs + sizeof(device::LaunchLog) * peer +
+                                     offsetof(device::LaunchLog, num_told);
+    check_cuda(api.copy_to_host(scratch, told, sizeof(std::uint32_t), stream.get()),
                "cuMemcpyDtoHAsync");
     stream.synchronize();
-    const auto begun = reinterpret_cast<device::LaunchWords*>(scratch)->num_launches;
+    const auto begun = *reinterpret_cast<const std::uint32_t*>(scratch);
     // They wait in the last launch that began here, or in the one that didn't.
     for (const std::uint32_t number : {begun, begun + 1}) {
       scratch[number % 2] = std::uint64_t{number} << 32 | device::kEndedHash;
-      const std::uint64_t place =
-          arguments_.launch_offset + device::kLaunchLogOffset +
-          sizeof(std::uint64_t) *
-              (device::kLoggedLaunches * arguments_.lsa_rank + number % device::kLoggedLaunches);
+      const std::uint64_t place = logs + sizeof(device::LaunchLog) * arguments_.lsa_rank +
+                                  sizeof(std::uint64_t) * (number % device::kLoggedLaunches);
       for (int rank = 0; rank < arguments_.lsa_size; ++rank) {
         if (rank == arguments_.lsa_rank) continue;
         check_cuda(api.copy_to_device(arguments_.lsa_base + arguments_.lsa_stride * rank + place,

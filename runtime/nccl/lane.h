@@ -20,7 +20,8 @@ struct LaneShape {
   std::uint64_t barrier_offset = 0;
   std::uint64_t phase_offset = 0;
   std::uint64_t grid_offset = 0;
-  std::uint64_t launch_offset = 0;  ///< `device::LaunchWords` and the log behind them
+  std::uint64_t launch_offset =
+      0;  ///< the word of the running launch, and `device::LaunchLog`s behind it
   std::uint64_t num_bytes = 0;
 
   /// For kernels of any size on a GPU with `num_sms` that holds `max_ctas_per_sm` each.

@@ -46,19 +46,22 @@ struct HangPage {
 
 /// Two-sided launches that each rank remembers of each rank of the LSA team.
 inline constexpr uint32_t kLoggedLaunches = 4;
-inline constexpr uint64_t kLaunchLogOffset = 128;  // from LaunchWords to the log behind them
 
 /// No launch has it: a rank's host writes it at the peers, as the hash of the launch that they wait
 /// for, when the lane has ended there.
 inline constexpr uint32_t kEndedHash = 1;
 
-/// What only this rank's own two-sided launches use, at `Lane::launch_offset`. Behind it the log:
-/// uint64 words [source rank of the LSA team][number % kLoggedLaunches], each the number of a
-/// launch (counted from 1) in the high half and its hash in the low one.
-struct LaunchWords {
-  uint32_t busy;          // the sum of the hashes of the launches that run now
-  uint32_t num_launches;  // that have begun
+/// What a rank has heard of its own and its peers' two-sided launches: one for each rank of the LSA
+/// team, behind `Lane::launch_offset` and the word for the launch that runs now.
+struct LaunchLog {
+  // [number % kLoggedLaunches]: a launch's number, counted from 1, in the high half, its hash in
+  // the low one. Stored by the rank that launched it.
+  uint64_t launches[kLoggedLaunches];
+  // How many of this rank's own launches that rank was told of. Only this rank's.
+  uint32_t num_told;
+  uint32_t reserved[7];
 };
+inline constexpr uint64_t kLaunchLogOffset = 128;  // from Lane::launch_offset to the first log
 
 /// The synchronisation state that launches share, passed by value. Addresses of peers come from
 /// NCCL's window. Barrier slot layout inside the window, uint32 words:
@@ -76,7 +79,7 @@ struct Lane {
   HangPage* hang;           // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
-  uint64_t launch_offset;  // bytes from the window's start to LaunchWords
+  uint64_t launch_offset;  // bytes from the window's start to the running launch's word
   uint64_t lsa_base;       // address of the copy of the LSA team's first rank
   uint64_t lsa_stride;     // bytes from one rank's copy to the next one's
   uint32_t launch_hash;    // of the launched kernel, its grid and constants; not 0
@@ -104,8 +107,8 @@ struct WindowHandle {
 static_assert(sizeof(HangReport) == 32);
 static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
 static_assert(sizeof(Misfit) == 16);
-static_assert(sizeof(LaunchWords) == 8);
 static_assert(sizeof(Lane) == 104);
+static_assert(sizeof(LaunchLog) == 64);
 static_assert(sizeof(WindowHandle) == 32);
 
 }  // namespace tilewire::device

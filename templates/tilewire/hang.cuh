@@ -42,7 +42,7 @@ class Deadline {
     if (stop >= 2) return false;
     if (now - start_ >= compare_after_ns_) {
       compare_after_ns_ += kCompareEveryNs;
-      if (lane_.launch_hash != 0 && !launches_fit(lane_, wait.rank, true)) return false;
+      if (lane_.launch_hash != 0 && !launches_fit(lane_, wait.rank)) return false;
     }
     const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
     if (is_over || now - start_ >= report_after_ns_) {

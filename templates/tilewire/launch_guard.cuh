@@ -1,4 +1,4 @@
-// The book-keeping of a two-sided launch (launch_log.cuh), by the last thread of instance 0: the
+// The book-keeping of a two-sided launch (launch_log.cuh), by the last threads of instance 0: the
 // first ones are those that barriers keep busy.
 #pragma once
 
@@ -8,57 +8,68 @@ namespace tilewire::device {
 
 /// Lives as long as the instance does: every way out of the kernel passes through the destructor.
 /// No step of it makes another thread wait: what the entry asks for has come by the time of the
-/// first `announce`, and the exit's loads are on their way while the instance's last stores are.
+/// first `announce`, what that looks at comes while messages are on their way, and the exit asks
+/// for nothing. A thread for each peer, so that no look at one waits for that at another.
 template <int kThreads>
 class LaunchGuard {
  public:
-  TILEWIRE_DEVICE LaunchGuard(const Lane& lane, uint32_t rank)
-      : lane_(lane),
-        rank_(rank),
-        is_first_((blockIdx.x | blockIdx.y | blockIdx.z) == 0 && threadIdx.x == kThreads - 1) {
-    if (!is_first_) return;
-    LaunchWords* words = launch_words(lane_);
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1; // launch log" ::"l"(&words->busy),
-                 "r"(lane_.launch_hash)
-                 : "memory");
+  TILEWIRE_DEVICE LaunchGuard(const Lane& lane, uint32_t rank) : lane_(lane), rank_(rank) {
+    if ((blockIdx.x | blockIdx.y | blockIdx.z) != 0 || index() >= lane_.lsa_size - 1) return;
+    if (index() == 0) {
+      asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2; // launch log"
+                   : "=r"(running_)
+                   : "l"(running_launch(lane_)), "r"(lane_.launch_hash)
+                   : "memory");
+    }
     // One more, around after 2^31: an addition would be made for the whole warp at once, which
     // would wait for its result here.
     asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff; // launch log"
                  : "=r"(number_)
-                 : "l"(&words->num_launches)
+                 : "l"(num_launches(lane_, peer(index())))
                  : "memory");
     is_silent_ = true;
   }
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
 
-  /// Before the first wait, behind what was sent: tells the peers which launch this is. Later calls
-  /// do nothing.
+  /// Before the first wait, behind what was sent: tells the peers which launch this is, and looks
+  /// at what they told of the one before. Later calls do nothing.
   TILEWIRE_DEVICE void announce() {
     if (!is_silent_) return;
-    announce_launch(lane_, number_ + 1);
     is_silent_ = false;
+    const uint32_t number = number_ + 1;
+    if (index() == 0) {
+      tell(lane_, lane_.lsa_rank, number);
+      if (running_ != 0) report_misfit(lane_, rank_, lane_.launch_hash, running_);
+    }
+    TILEWIRE_ROLLED
+    for (uint32_t i = index(); i < lane_.lsa_size - 1; i += kThreads) {
+      tell(lane_, peer(i), number);
+      const uint64_t own = told(lane_, lane_.lsa_rank, number_);
+      const uint64_t theirs = told(lane_, peer(i), number_);
+      if (own >> 32 != theirs >> 32 || own == theirs) continue;
+      report_misfit(lane_, rank_ - lane_.lsa_rank + peer(i), static_cast<uint32_t>(own),
+                    static_cast<uint32_t>(theirs));
+    }
   }
 
   TILEWIRE_DEVICE ~LaunchGuard() {
     announce();
-    if (is_first_) leave(lane_, rank_);
+    if ((blockIdx.x | blockIdx.y | blockIdx.z) != 0 || index() != 0) return;
+    asm volatile("st.relaxed.gpu.global.u32 [%0], 0; // launch log" ::"l"(running_launch(lane_))
+                 : "memory");
   }
 
  private:
-  static __device__ __noinline__ void leave(const Lane& lane, uint32_t rank) {
-    launches_fit(lane, rank, false);
-    asm volatile(
-        "red.relaxed.gpu.global.add.u32 [%0], %1; // launch log" ::"l"(&launch_words(lane)->busy),
-        "r"(-lane.launch_hash)
-        : "memory");
-  }
+  static TILEWIRE_DEVICE uint32_t index() { return kThreads - 1 - threadIdx.x; }
+  /// The i-th of the team's other ranks.
+  TILEWIRE_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= lane_.lsa_rank ? 1 : 0); }
 
   const Lane& lane_;
   const uint32_t rank_;
-  const bool is_first_;
   bool is_silent_ = false;
-  uint32_t number_ = 0;  ///< of launches before this one
+  uint32_t running_ = 0;  ///< hash of a launch of the lane that hasn't ended; 0: there is none
+  uint32_t number_ = 0;   ///< of launches before this one
 };
 
 }  // namespace tilewire::device

@@ -22,7 +22,7 @@ TEST_CASE("a lane's parts don't overlap and serve the largest co-resident grid")
     CHECK(shape.grid_offset + 128ull * (lsa_size + 1) <= shape.launch_offset);
     CHECK(shape.num_slots < device::kGridPhase);
     CHECK(shape.launch_offset % 128 == 0);
-    CHECK(shape.launch_offset + device::kLaunchLogOffset + 32ull * lsa_size == shape.num_bytes);
+    CHECK(shape.launch_offset + device::kLaunchLogOffset + 64ull * lsa_size == shape.num_bytes);
   }
 }
 
