@@ -53,6 +53,44 @@ TILEWIRE_DEVICE void require_slot(bool is_inside) {
   if (!is_inside) __trap();
 }
 
+/// How many messages have gone through one end of a slot. What was read when this was made and what
+/// came since stay apart, so that the first who asks waits for memory and nobody before: a sum in
+/// one variable would be waited for where a loop begins.
+template <typename Ch>
+class SlotCount {
+ public:
+  TILEWIRE_DEVICE explicit SlotCount(const char* place) : opened_(load_count<Ch::kScope>(place)) {}
+
+  TILEWIRE_DEVICE uint32_t sequence() const { return sum(opened_.sequence, num_messages_); }
+  TILEWIRE_DEVICE uint32_t buffer() const {
+    constexpr uint32_t kBuffers = Ch::layout().num_buffers();
+    const uint32_t buffer = sum(opened_.buffer, num_buffers_);
+    return buffer < kBuffers ? buffer : buffer - kBuffers;
+  }
+  /// One more message.
+  TILEWIRE_DEVICE void advance() {
+    ++num_messages_;
+    num_buffers_ = Ch::layout().next(num_buffers_);
+    is_used_ = true;
+  }
+  TILEWIRE_DEVICE bool is_used() const { return is_used_; }
+  TILEWIRE_DEVICE ChannelCount opened() const { return opened_; }
+  TILEWIRE_DEVICE ChannelCount now() const { return {sequence(), buffer()}; }
+
+ private:
+  /// Opaque, for the same reason.
+  static TILEWIRE_DEVICE uint32_t sum(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    asm volatile("add.u32 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+  }
+
+  const ChannelCount opened_;
+  uint32_t num_messages_ = 0;
+  uint32_t num_buffers_ = 0;  ///< modulo their number
+  bool is_used_ = false;
+};
+
 /// Which chunks of all sources are still missing: a bit for each.
 template <int kSources, int kChunks>
 struct Missing {

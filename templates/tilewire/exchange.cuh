@@ -21,21 +21,19 @@ class ExchangeSlot {
  public:
   TILEWIRE_DEVICE ExchangeSlot(const Lane& lane, const WindowHandle& channel, int rank,
                                int64_t slot)
-      : lane_(lane), channel_(channel), rank_(rank) {
-    char* const local = static_cast<char*>(channel.local);
-    count_place_ = local + Ch::layout().received(slot);
-    count_ = load_count<Ch::kScope>(count_place_);
-    opened_ = count_;
-    // What is known of addresses before the count is.
-    own_ = local + Ch::layout().buffer(slot, 0, 0);
-  }
+      : lane_(lane),
+        channel_(channel),
+        rank_(rank),
+        count_place_(static_cast<char*>(channel.local) + Ch::layout().received(slot)),
+        own_(static_cast<char*>(channel.local) + Ch::layout().buffer(slot, 0, 0)),
+        count_(count_place_) {}
   ExchangeSlot(const ExchangeSlot&) = delete;
   ExchangeSlot& operator=(const ExchangeSlot&) = delete;
 
   /// Before the first field is sent. In a launch's first exchange of the slot there is nothing to
   /// do: what the launch before cleared was over when it ended.
   TILEWIRE_DEVICE void begin() {
-    if (!is_used_) return;
+    if (!count_.is_used()) return;
     clear();
     again();
   }
@@ -56,8 +54,8 @@ class ExchangeSlot {
       const int64_t distance = i + 1 - (after < kRanks ? 0 : kRanks);
       put_words<Ch::kScope>(own_ + distance * static_cast<int64_t>(channel_.stride) +
                                 rank_ * Ch::layout().message_bytes +
-                                offset_of<kField>(count_.buffer),
-                            words, count_.sequence + 1);
+                                offset_of<kField>(count_.buffer()),
+                            words, count_.sequence() + 1);
     }
   }
 
@@ -70,9 +68,9 @@ class ExchangeSlot {
     TILEWIRE_UNROLL
     for (int rank = 1; rank < kRanks; ++rank) words[rank] = words[0];
     poll<Ch::kScope>(
-        words, own_ + offset_of<kField>(count_.buffer), Ch::layout().message_bytes, rank_,
-        count_.sequence + 1, lane_,
-        {static_cast<uint32_t>(rank_), linear_program_id(), site, 0, count_.sequence + 1});
+        words, own_ + offset_of<kField>(count_.buffer()), Ch::layout().message_bytes, rank_,
+        count_.sequence() + 1, lane_,
+        {static_cast<uint32_t>(rank_), linear_program_id(), site, 0, count_.sequence() + 1});
     Parts<V, kRanks> parts;
     TILEWIRE_UNROLL
     for (int rank = 0; rank < kRanks; ++rank) from_words(words[rank], parts.of[rank]);
@@ -80,19 +78,17 @@ class ExchangeSlot {
   }
 
   /// Behind the last field that was received.
-  TILEWIRE_DEVICE void advance() {
-    count_ = {count_.sequence + 1, Ch::layout().next(count_.buffer)};
-    is_used_ = true;
-  }
+  TILEWIRE_DEVICE void advance() { count_.advance(); }
 
   /// Leaves the slot to the next launch; `check`: an `Assertion` that nobody else used it
   /// meanwhile. All threads have read the slot's count before: a
   /// __syncthreads stands between.
   template <typename Check = UncheckedSlot>
   TILEWIRE_DEVICE void close(Check check = {}) {
-    if (!is_used_) return;
+    if (!count_.is_used()) return;
     clear();
-    if (threadIdx.x == 0) store_count<Ch::kScope>(count_place_, opened_, count_, check);
+    if (threadIdx.x == 0)
+      store_count<Ch::kScope>(count_place_, count_.opened(), count_.now(), check);
   }
 
  private:
@@ -114,7 +110,7 @@ class ExchangeSlot {
   TILEWIRE_DEVICE void clear_fields() {
     using P = typename Ch::template PieceOf<V, kField>;
     const Words<P, kCarrying> nothing = {};
-    char* const buffer = own_ + offset_of<kField>(Ch::layout().next(count_.buffer));
+    char* const buffer = own_ + offset_of<kField>(Ch::layout().next(count_.buffer()));
     TILEWIRE_UNROLL
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == rank_) continue;
@@ -126,11 +122,9 @@ class ExchangeSlot {
   const Lane& lane_;
   const WindowHandle& channel_;
   const int rank_;
-  char* count_place_;
-  char* own_;  ///< this rank's buffers of the slot
-  ChannelCount count_;
-  ChannelCount opened_;  ///< the count when this was made
-  bool is_used_ = false;
+  char* const count_place_;
+  char* const own_;  ///< this rank's buffers of the slot
+  SlotCount<Ch> count_;
 };
 
 }  // namespace tilewire::device

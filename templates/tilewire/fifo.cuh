@@ -23,9 +23,8 @@ class Sender {
         is_peer_(peer >= 0 && peer < Ch::kRanks),
         peer_(is_peer_ ? static_cast<int>(peer) : 0),
         slot_(slot),
-        local_(static_cast<char*>(channel.local)) {
-    count_ = load_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot));
-    opened_ = count_;
+        local_(static_cast<char*>(channel.local)),
+        count_(local_ + Ch::layout().sent(peer_, slot)) {
     credit_ = load_credit<Ch::kScope>(local_ + Ch::layout().credit(peer_, slot));
     to_ = channel_at(channel, peer_, rank);
   }
@@ -37,11 +36,11 @@ class Sender {
     require_slot(is_peer_);
     constexpr uint32_t kDepth = Ch::layout().depth;
     Deadline deadline(lane_);
-    while (count_.sequence - credit_ >= kDepth) {
+    while (count_.sequence() - credit_ >= kDepth) {
       credit_ = load_credit<Ch::kScope>(local_ + Ch::layout().credit(peer_, slot_));
       if (!deadline.is_due()) continue;
       const Wait wait = {static_cast<uint32_t>(rank_), linear_program_id(), site,
-                         static_cast<uint32_t>(peer_), count_.sequence + 1 - kDepth};
+                         static_cast<uint32_t>(peer_), count_.sequence() + 1 - kDepth};
       if (!deadline.keep_waiting(wait, credit_)) return;
     }
   }
@@ -52,28 +51,28 @@ class Sender {
     constexpr int64_t kOffset = Ch::field_offset(kField);
     Words<P, Carrying::kTagged> words;
     to_words(value, words);
-    put_words<Ch::kScope>(message() + kOffset, words, count_.sequence + 1);
+    put_words<Ch::kScope>(message() + kOffset, words, count_.sequence() + 1);
   }
 
   /// Behind the last field.
   TILEWIRE_DEVICE void advance() {
     Words<Piece<int, true>, Carrying::kTagged> sender;
     to_words(rank_, sender);
-    put_words<Ch::kScope>(message(), sender, count_.sequence + 1);
-    count_ = {count_.sequence + 1, Ch::layout().next(count_.buffer)};
-    is_used_ = true;
+    put_words<Ch::kScope>(message(), sender, count_.sequence() + 1);
+    count_.advance();
   }
 
   /// All threads have read the slot's count before: a __syncthreads stands between.
   template <typename Check = UncheckedSlot>
   TILEWIRE_DEVICE void close(Check check = {}) {
-    if (!is_used_ || threadIdx.x != 0) return;
-    store_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot_), opened_, count_, check);
+    if (!count_.is_used() || threadIdx.x != 0) return;
+    store_count<Ch::kScope>(local_ + Ch::layout().sent(peer_, slot_), count_.opened(), count_.now(),
+                            check);
   }
 
  private:
   TILEWIRE_DEVICE char* message() const {
-    return to_ + Ch::layout().buffer(slot_, count_.buffer, 0);
+    return to_ + Ch::layout().buffer(slot_, count_.buffer(), 0);
   }
 
   const Lane& lane_;
@@ -82,10 +81,8 @@ class Sender {
   const int peer_;
   const int64_t slot_;
   char* const local_;
+  SlotCount<Ch> count_;
   char* to_;
-  ChannelCount count_;
-  ChannelCount opened_;  ///< the count when this was made
-  bool is_used_ = false;
   uint32_t credit_;
 };
 
@@ -100,10 +97,8 @@ class Receiver {
         channel_(channel),
         rank_(rank),
         slot_(slot),
-        local_(static_cast<char*>(channel.local)) {
-    count_ = load_count<Ch::kScope>(local_ + Ch::layout().received(slot));
-    opened_ = count_;
-  }
+        local_(static_cast<char*>(channel.local)),
+        count_(local_ + Ch::layout().received(slot)) {}
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
@@ -119,17 +114,17 @@ class Receiver {
       const int sender = field<Piece<int, true>, int>(0, site);
       store_credit<Ch::kScope>(
           channel_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
-          count_.sequence + 1);
+          count_.sequence() + 1);
     }
-    count_ = {count_.sequence + 1, Ch::layout().next(count_.buffer)};
-    is_used_ = true;
+    count_.advance();
   }
 
   /// Thread 0 alone looks at it; the others have read the count before.
   template <typename Check = UncheckedSlot>
   TILEWIRE_DEVICE void close(Check check = {}) {
-    if (!is_used_ || threadIdx.x != 0) return;
-    store_count<Ch::kScope>(local_ + Ch::layout().received(slot_), opened_, count_, check);
+    if (!count_.is_used() || threadIdx.x != 0) return;
+    store_count<Ch::kScope>(local_ + Ch::layout().received(slot_), count_.opened(), count_.now(),
+                            check);
   }
 
  private:
@@ -137,9 +132,9 @@ class Receiver {
   TILEWIRE_DEVICE V field(int64_t offset, uint32_t site) const {
     Words<P, Carrying::kTagged> words[1] = {};
     poll<Ch::kScope>(
-        words, local_ + Ch::layout().buffer(slot_, count_.buffer, 0) + offset, 0, -1,
-        count_.sequence + 1, lane_,
-        {static_cast<uint32_t>(rank_), linear_program_id(), site, kAnyPeer, count_.sequence + 1});
+        words, local_ + Ch::layout().buffer(slot_, count_.buffer(), 0) + offset, 0, -1,
+        count_.sequence() + 1, lane_,
+        {static_cast<uint32_t>(rank_), linear_program_id(), site, kAnyPeer, count_.sequence() + 1});
     V value;
     from_words(words[0], value);
     return value;
@@ -150,9 +145,7 @@ class Receiver {
   const int rank_;
   const int64_t slot_;
   char* const local_;
-  ChannelCount count_;
-  ChannelCount opened_;  ///< the count when this was made
-  bool is_used_ = false;
+  SlotCount<Ch> count_;
 };
 
 }  // namespace tilewire::device
