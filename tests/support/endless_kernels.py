@@ -1,8 +1,6 @@
 """Launches on the CPU target that end by Ctrl-C only: `python endless_kernels.py KIND`. Prints
 `launching`, then that KeyboardInterrupt came out of the launch, then that one after it works."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -12,7 +10,7 @@ HUGE = 1 << 62
 
 
 @tw.kernel
-def endless_while(x: tw.Tensor[N], out: tw.Tensor[1]):
+def endless_while(x: tw.Tensor["N"], out: tw.Tensor[1]):
     i = 0
     while tw.load(x[0]) == 0:
         i = (i + 1) & 1023
@@ -20,7 +18,7 @@ def endless_while(x: tw.Tensor[N], out: tw.Tensor[1]):
 
 
 @tw.kernel
-def endless_for(x: tw.Tensor[N], out: tw.Tensor[1], n: tw.i64):
+def endless_for(x: tw.Tensor["N"], out: tw.Tensor[1], n: tw.i64):
     total = tw.zeros((8,), tw.i32)
     for _ in range(n):
         total += tw.load(x[0:8])
@@ -28,25 +26,25 @@ def endless_for(x: tw.Tensor[N], out: tw.Tensor[1], n: tw.i64):
 
 
 @tw.kernel
-def endless_on_one_worker(x: tw.Tensor[N], out: tw.Tensor[1], n: tw.i64):
+def endless_on_one_worker(x: tw.Tensor["N"], out: tw.Tensor[1], n: tw.i64):
     if tw.program_id(0) == tw.num_programs(0) - 1:
         for i in range(n):
             tw.store(out[0], tw.load(x[0]) + tw.cast(i & 15, tw.i32))
 
 
 @tw.kernel
-def many_instances(x: tw.Tensor[N], out: tw.Tensor[1]):
+def many_instances(x: tw.Tensor["N"], out: tw.Tensor[1]):
     tw.store(out[0], tw.load(x[0]))
 
 
 @tw.kernel
-def endless_barriers(x: tw.Window[N], n: tw.i64):
+def endless_barriers(x: tw.Window["N"], n: tw.i64):
     for _ in range(n):
         tw.barrier()
 
 
 @tw.kernel
-def endless_between_barriers(x: tw.Window[N], n: tw.i64):
+def endless_between_barriers(x: tw.Window["N"], n: tw.i64):
     tw.barrier()
     total = tw.cast(0, tw.i64)
     for i in range(n):
