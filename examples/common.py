@@ -39,13 +39,27 @@ def poisoned(comm, shape, dtype=np.float32):
 def window(comm, array):
     """Collective: a window that holds `array`, whose shape and dtype are the same on all ranks."""
     made = comm.window(array.shape, array.dtype)
+    fill(comm, made, array)
+    return made
+
+
+def fill(comm, window, array):
+    """Writes a NumPy array into this rank's copy of a window."""
     if comm.target.is_cuda:
         import torch
 
-        torch.from_dlpack(made).copy_(to_device(comm, array))
+        torch.from_dlpack(window).copy_(to_device(comm, array))
     else:
-        made.numpy()[...] = array
-    return made
+        window.numpy()[...] = array
+
+
+def side_stream(comm):
+    """A stream beside the current one; the CPU has none."""
+    if not comm.target.is_cuda:
+        return None
+    import torch
+
+    return torch.cuda.Stream()
 
 
 def to_host(comm, array):

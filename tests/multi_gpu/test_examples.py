@@ -22,6 +22,7 @@ LARGE = {
     "10_rms_norm_sharded": [1001, 8192],
     "11_vocabulary_parallel": [65, 100_003, 1024],
     "12_pipeline": [10_000, 8192],
+    "13_copy_engine_all_gather": [8_000_003],
 }
 
 

@@ -19,6 +19,7 @@ SHAPES = {
     "10_rms_norm_sharded": ["1,64", "2,200", "13,72"],
     "11_vocabulary_parallel": ["1,1,8", "5,5,8", "7,3001,24"],
     "12_pipeline": ["0,8", "1,7", "21,33"],
+    "13_copy_engine_all_gather": ["1", "1025"],
 }
 
 

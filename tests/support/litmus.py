@@ -452,6 +452,82 @@ def exchanges_with_a_reserved_value(comm, rounds, grid=1, broken="", K=33, start
     return total(comm, wrong)
 
 
+def repeat(comm: tw.Communicator, launch: Any, times: int) -> None:
+    """On GPUs, mostly from a graph."""
+    if not comm.target.is_cuda or times < 200:
+        for _ in range(times):
+            launch()
+        return
+    import torch
+
+    for _ in range(3):
+        launch()
+    comm.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(100):
+            launch()
+    for n in range(times // 100):
+        graph.replay()
+        if n % 7 == 0:
+            launch()
+
+
+@tw.kernel
+def flagged_messages(
+    x: tw.Window["W", "G", "K"],
+    ready: tw.Flag["W", "G"],
+    launches: tw.Tensor["G"],
+    wrong: tw.Tensor["G"],
+    *,
+    K: tw.const,
+    CLOSED: tw.const,
+    BROKEN: tw.const,
+):
+    i = tw.program_id(0)
+    n = tw.load(launches[i])
+    count = 0
+    for p in tw.ranks():
+        if BROKEN == "order":
+            tw.set(ready.at(p)[tw.rank(), i])
+        tw.store(x.at(p)[tw.rank(), i, :], tw.full((K,), 100 * n + tw.rank(), tw.i32))
+        if BROKEN != "order":
+            tw.set(ready.at(p)[tw.rank(), i])
+    for r in tw.ranks():
+        if BROKEN != "wait":
+            tw.wait(ready[r, i])
+        count += tw.sum(tw.load(x[r, i, :]) != 100 * n + r)
+    tw.store(wrong[i], tw.load(wrong[i]) + count)
+    tw.store(launches[i], n + 1)
+    if CLOSED:
+        tw.barrier()
+
+
+def flags_over_launches(comm, rounds, grid=1, broken="", K=33):
+    """A flag counts the sets of its launch; a barrier at the end lets the next one store again."""
+    x, ready = comm.window((comm.size, grid, K), tw.i32), comm.flag((comm.size, grid))
+    launches, wrong = zeros(comm, grid), zeros(comm, grid)
+    closed = broken != "closing barrier"
+    repeat(
+        comm,
+        lambda: flagged_messages[grid](x, ready, launches, wrong, CLOSED=closed, BROKEN=broken),
+        3 * rounds,
+    )
+    return total(comm, wrong)
+
+
+def flags_over_rotating_windows(comm, rounds, grid=1, broken="", K=33):
+    """The same where each launch stores into the next copy of a window: no barrier at all."""
+    x, ready = comm.window((comm.size, grid, K), tw.i32, rotate=2), comm.flag((comm.size, grid))
+    launches, wrong = zeros(comm, grid), zeros(comm, grid)
+    repeat(
+        comm,
+        lambda: flagged_messages[grid](x, ready, launches, wrong, CLOSED=False, BROKEN=broken),
+        3 * rounds,
+    )
+    return total(comm, wrong)
+
+
 # Name → the function, and what can be left out of it.
 LITMUS = {
     "message passing by barriers": (message_passing_by_barriers, ["written", "read"]),
@@ -466,6 +542,8 @@ LITMUS = {
     "messages of channels": (messages_of_channels, ["send"]),
     "exchanges with tags": (exchanges_with_tags, ["exchange"]),
     "exchanges with a reserved value": (exchanges_with_a_reserved_value, ["exchange"]),
+    "flags over launches": (flags_over_launches, ["order", "wait", "closing barrier"]),
+    "flags over rotating windows": (flags_over_rotating_windows, ["order", "wait"]),
     "ring with credits": (ring_with_credits, ["wait", "credit"]),
 }
 
