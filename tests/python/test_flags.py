@@ -75,6 +75,20 @@ def test_a_rotating_window_that_peers_read(world, seed):
             )
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("world", ["2", "3"])
+@pytest.mark.parametrize("rotate", [2, 3])
+def test_who_waits_for_nobody_does_not_run_away(world, seed, rotate):
+    def main(comm):
+        w = comm.window((T, H), tw.f32, rotate=rotate)
+        ready = comm.flag(T)
+        return run_apart(comm, kernels.broadcast_rotating, w, ready, 12, grid=2)
+
+    for results in tw.spawn(main, world=world, seed=seed):
+        for launch, y in enumerate(results):
+            np.testing.assert_array_equal(y[:, 0], rows(0, launch)[:, 0])
+
+
 @pytest.mark.parametrize("start", [2**32 - 3, 2**32 - 7, 2**40 + 1])
 @pytest.mark.parametrize("world", ["1", "2", "3"])
 def test_numbers_of_launches_may_be_large(world, start):

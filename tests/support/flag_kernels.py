@@ -66,6 +66,20 @@ def pull_rows_rotating(
 
 
 @tw.kernel
+def broadcast_rotating(
+    x: tw.Tensor["T", "H"], w: tw.Window["T", "H"], y: tw.Tensor["T", "H"], ready: tw.Flag["T"]
+):
+    """Rank 0 waits for nobody: only the objects' state keeps it from running ahead."""
+    for row in tw.persistent(T):
+        if tw.rank() == 0:
+            for r in tw.ranks():
+                tw.store(w.at(r)[row, 0], tw.load(x[row, 0]))
+                tw.set(ready.at(r)[row])
+        tw.wait(ready[row])
+        tw.store(y[row, 0], tw.load(w[row, 0]))
+
+
+@tw.kernel
 def leave_early(limit: tw.i32, x: tw.Tensor["N"], y: tw.Tensor["N"], ready: tw.Flag["W", "N"]):
     """Instances leave from a loop, from a branch in a branch, or at the end."""
     i = tw.program_id(0)
