@@ -1,0 +1,51 @@
+"""Where litmus tests keep what they count, and what they count with."""
+
+from typing import Any
+
+import numpy as np
+import tilewire as tw
+from tilewire import objects
+
+
+def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
+    """An array where kernels of `comm` run."""
+    if not comm.target.is_cuda:
+        return np.zeros(shape, dtype)
+    import torch
+
+    return torch.zeros(shape, dtype=getattr(torch, dtype), device=comm.device)
+
+
+def make(comm: tw.Communicator, kind: str, *arguments: Any, start: int = 0) -> Any:
+    """Semaphores or channels; `start`: how far their counters have come already."""
+    request = {"semaphore": objects.semaphore_request, "channel": objects.channel_request}[kind]
+    first = (comm.size,) if kind == "channel" else ()
+    return comm._make(request(*first, *arguments, start=start))
+
+
+def total(comm: tw.Communicator, counts: Any) -> int:
+    """The sum of a kernel's counts, once it has ended."""
+    if comm.target.is_cuda:
+        comm.synchronize()
+    return int(counts.sum())
+
+
+def repeat(comm: tw.Communicator, launch: Any, times: int) -> None:
+    """On GPUs, mostly from a graph."""
+    if not comm.target.is_cuda or times < 200:
+        for _ in range(times):
+            launch()
+        return
+    import torch
+
+    for _ in range(3):
+        launch()
+    comm.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(100):
+            launch()
+    for n in range(times // 100):
+        graph.replay()
+        if n % 7 == 0:
+            launch()
