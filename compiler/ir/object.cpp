@@ -77,8 +77,7 @@ device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_s
   for (const MessageField& field : message) {
     const int bytes = tilewire::num_bytes(field.dtype);
     const bool is_packed = device::is_packed(row_of(field.shape), bytes);
-    const std::int64_t words =
-        device::field_words(field.num_bytes() / bytes, bytes, is_packed);
+    const std::int64_t words = device::field_words(field.num_bytes() / bytes, bytes, is_packed);
     message_bytes += device::field_bytes(words, carrying);
   }
   return {carrying, world_size, is_tagged ? num_elements : num_elements / world_size,

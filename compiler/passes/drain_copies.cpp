@@ -85,8 +85,8 @@ class Drains {
       case Effect::kHidden:
         return false;
       case Effect::kSynchronises:
-        return op.op->meeting.tells && (!op.has("order") || op.text("order") == "acq_rel" ||
-                                        op.text("order") == "release");
+        return op.op->meeting.tells &&
+               (!op.has("order") || op.text("order") == "acq_rel" || op.text("order") == "release");
       case Effect::kReads:
         return !op.is("tile_load") || may_meet(op, written);
       case Effect::kWrites:

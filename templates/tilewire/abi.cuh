@@ -100,8 +100,7 @@ struct WindowHandle {
   void* window;     // ncclWindow_t
   uint64_t offset;  // bytes from the window's start to element 0
   void* local;      // address of this rank's element 0
-  uint64_t
-      stride;  // bytes from an LSA rank's copy to the next one's: a peer's address without a load
+  uint64_t stride;  // bytes from an LSA rank's copy to the next one's: where peers' element 0 is
 };
 
 static_assert(sizeof(HangReport) == 32);

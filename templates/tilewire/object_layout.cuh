@@ -104,7 +104,7 @@ TILEWIRE_CONSTEXPR uint64_t flag_bytes(int world_size, uint64_t num_elements) {
 TILEWIRE_CONSTEXPR uint64_t rotating_copy_bytes(uint64_t num_bytes) {
   return round_up_to(num_bytes, kPartAlignment);
 }
-/// `turn`: `LaunchState::turn`, below the number of copies.
+/// `turn`: the launch's number modulo the number of copies.
 TILEWIRE_CONSTEXPR uint64_t rotating_offset(int world_size, uint64_t num_bytes, uint64_t turn) {
   return launch_state_bytes(world_size) + turn * rotating_copy_bytes(num_bytes);
 }

@@ -14,6 +14,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
@@ -94,7 +95,7 @@ def gb_per_s(microseconds: float) -> float:
 
 def bytes_at(address: int, num_bytes: int) -> torch.Tensor:
     class Memory:
-        __cuda_array_interface__ = {
+        __cuda_array_interface__: ClassVar = {
             "version": 3, "shape": (num_bytes,), "typestr": "|u1", "data": (address, False),
         }  # fmt: skip
 

@@ -272,7 +272,9 @@ def test_lanes_have_forms_of_their_own(comm, targets):
     assert "on lane 1 (" in comm._world.agreements[1][0]
     meeting[tw.auto](window_of(comm, 1000, 256, lane=lane), CudaArray(1000, 256), 1.0)
     assert targets[-1].grid == 12
-    with pytest.raises(tw.UserError, match=r"`x` is on lane 1, but kernel\.on\(lane=\) says lane 0"):
+    with pytest.raises(
+        tw.UserError, match=r"`x` is on lane 1, but kernel\.on\(lane=\) says lane 0"
+    ):
         meeting.on(lane=0)[4](here, y, 1.0)
 
 

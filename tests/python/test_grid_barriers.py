@@ -43,7 +43,7 @@ def test_all_instances_of_the_team_meet(world):
 
 @tw.kernel
 def reverse_often(x: tw.Tensor["N"], y: tw.Tensor["N"], *, R: tw.const):
-    for turn in range(R):
+    for _ in range(R):
         for i in tw.persistent(N):
             tw.store(y[i], tw.load(x[N - 1 - i]) + 1)
         tw.barrier(team="local", scope="grid")
@@ -86,9 +86,8 @@ def test_every_order_and_team_lets_all_pass(team, order):
 def test_who_stays_away_is_named():
     @tw.kernel
     def some_leave(x: tw.Window["N"]):
-        if tw.rank() == 1:
-            if tw.program_id(0) > 1:
-                return
+        if tw.rank() == 1 and tw.program_id(0) > 1:
+            return
         tw.barrier(scope="grid")
 
     with tw.init(virtual="2") as comm:
@@ -96,7 +95,7 @@ def test_who_stays_away_is_named():
         with pytest.raises(tw.HangError) as caught:
             some_leave[5](x)
         text = str(caught.value)
-        line = some_leave.source.line(some_leave.source.function) + 4
+        line = some_leave.source.line(some_leave.source.function) + 3
         where = f"test_grid_barriers.py:{line} in barrier(team=world, scope=grid) for"
         assert "rank 0, programs 0-4: " in text
         assert f"{where} rank 1, programs 2-4, each of which has finished" in text
@@ -148,7 +147,7 @@ def test_a_barrier_of_all_is_refused_where_only_some_come():
 
     with tw.init(virtual="2") as comm:
         x = comm.window((4,), tw.i32)
-        with pytest.raises(tw.UserError, match="only those of this tw.instances"):
+        with pytest.raises(tw.UserError, match=r"only those of this tw\.instances"):
             inside_a_group[4](x)
         with pytest.raises(tw.UserError, match="never reached by all"):
             inside_dynamic_work[4](x)

@@ -119,7 +119,7 @@ def test_on_says_the_stream_and_keeps_its_launcher():
     assert f.on(stream=64)[1] is f.on(stream=64)[1] is not f[1]
     with pytest.raises(tw.UserError, match="is no CUDA stream"):
         f.on(stream="fast")
-    with pytest.raises(tw.UserError, match="lane= is a lane, made by comm.lane"):
+    with pytest.raises(tw.UserError, match=r"lane= is a lane, made by comm\.lane"):
         f.on(lane="fast")
 
 

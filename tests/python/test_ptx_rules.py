@@ -112,7 +112,7 @@ def test_a_fence_on_one_of_two_ways_is_no_fence():
 }
 """
     (function,) = functions_of(ptx)
-    assert [each.name for each in function.instructions][0] == "bra"
+    assert function.instructions[0].name == "bra"
     source = '// target sm_90a:world=2\nextern "C" k_kernel() {\n}'
     assert "arrivals" in violations(source, ptx)[0]
     assert violations(source.replace("{", "{ barrier.sync<tw::Order::kRelease>(0);"),

@@ -232,7 +232,7 @@ def test_bulk_copies_are_over_before_what_needs_them():
 
     @tw.kernel
     def in_a_loop(x: tw.Tensor["N"], w: tw.Window["N"]):
-        for i in range(3):
+        for _ in range(3):
             tw.barrier()
             tw.put(w[:], x)
 

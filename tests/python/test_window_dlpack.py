@@ -226,5 +226,5 @@ def test_keys_that_are_no_part_of_a_window():
             comm.window(4, tw.f32, rotate=2)[0]
         part = x[1]
         comm.free(x)
-        with pytest.raises(tw.UserError, match="given back by `comm.free`"):
+        with pytest.raises(tw.UserError, match=r"given back by `comm\.free`"):
             part.numpy()

@@ -82,8 +82,10 @@ def is_bulk_load(each: Instruction) -> bool:
 
 
 def is_bulk_store(each: Instruction) -> bool:
-    return each.name.startswith("cp.async.bulk") and "bulk_group" in each.name and (
-        ".global.shared" in each.name or "cp.reduce" in each.name
+    return (
+        each.name.startswith("cp.async.bulk")
+        and "bulk_group" in each.name
+        and (".global.shared" in each.name or "cp.reduce" in each.name)
     )
 
 
@@ -255,9 +257,12 @@ def scopes_reach_who_looks(kernel: Kernel):
                     yield f"{each.text}: no atomic of the text has the GPU's scope"
             elif each.is_a("sys") and kernel.world == 1:
                 yield f"{each.text} in a world of 1"
-            elif each.is_a("gpu") and role(each) in ("arrive", "arrive released", "poll"):
-                if not has_local:
-                    yield f"{each.text}: peers look at it"
+            elif (
+                not has_local
+                and each.is_a("gpu")
+                and role(each) in ("arrive", "arrive released", "poll")
+            ):
+                yield f"{each.text}: peers look at it"
     for statement in kernel.statements(r"Scope::k(Gpu|Cta)"):
         if "ncclGetLsaPointer" in statement or re.search(r"_rank_\d", statement):
             yield f"an atomic at a peer has not system scope: {statement.strip()}"

@@ -40,8 +40,9 @@ def recv(call: Call, slot: Any) -> Any:
 
 @builtin
 def exchange(call: Call, slot: Any, value: Any) -> Any:
-    """Sends a value to all ranks through their slots `ch[:, i]`, and gives what all of them sent, in
-    rank order along a new first dimension. This rank's own is among them, as its peers see it."""
+    """Sends a value to all ranks through their slots `ch[:, i]`, and gives what all of them sent,
+    in rank order along a new first dimension. This rank's own is among them, as its peers see it.
+    """
     return _message(call, slot, call.build("exchange", _slot(call, slot), _values(call, value)))
 
 

@@ -56,9 +56,7 @@ def put_views(x: tw.Tensor["T", "H"], w: tw.Window["T", "H"], y: tw.Tensor["T", 
         "w": make.values((make.shape[0] + 2, make.shape[1])),
     },
     reference=lambda x, w: {
-        "w": [
-            np.concatenate([w[rank][:1], x[1 - rank], w[rank][-1:]]) for rank in range(2)
-        ]
+        "w": [np.concatenate([w[rank][:1], x[1 - rank], w[rank][-1:]]) for rank in range(2)]
     },
     shapes=((4, 64), (5, 37), (3, 1)),
     world=2,
