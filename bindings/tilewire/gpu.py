@@ -111,37 +111,21 @@ class _GpuLauncher(Communicator):
         launcher.add(target, dict(call.specialisation.constants), call.facts)
 
 
-class GpuCommunicator(CopyEngines, _GpuLauncher):
-    """One rank on one GPU, over NCCL."""
+class _GpuRanks(Communicator):
+    """What ranks over NCCL and virtual ones ask of their world alike."""
 
-    def __init__(
-        self, world: Any, keep_alive: Any = None, sms: int | None = None, exclusive: bool = False
-    ) -> None:
-        self.rank: int = world.rank
-        self.target: Target = world.target
-        self._world = world
-        self._device = world.device_ordinal
-        self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
-        self._agreed: dict[Any, int] = {}
-        self._lanes = Lanes(Lane(self, 0, sms, exclusive, world.lane_identity(0)))
+    _world: Any  # _tilewire.GpuWorld
+    _device: int
 
     def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
         stream = _tilewire.current_stream(self._device)
         return self._world.make_lane(number, sms or 0, exclusive, stream)
-
-    def _make_on(self, lane: Lane | None, request: Request) -> Any:
-        return _view_of(self, lane, _memory_for(self, request), request, self.rank, 0)
 
     def reserve(self, num_bytes: int) -> None:
         self._world.reserve(check_reserve(num_bytes), _tilewire.current_stream(self._device))
 
     def trim(self) -> None:
         self._world.trim(_tilewire.current_stream(self._device))
-
-    def free(self, window: Symmetric) -> None:
-        self._require_own(window, "comm.free")
-        self._world.free(window.memory)  # type: ignore[attr-defined]
-        window.retire()
 
     def barrier(self) -> None:
         self._world.barrier()
@@ -159,6 +143,29 @@ class GpuCommunicator(CopyEngines, _GpuLauncher):
     def close(self) -> None:
         self._world.close()
         forget(self)
+
+
+class GpuCommunicator(CopyEngines, _GpuRanks, _GpuLauncher):
+    """One rank on one GPU, over NCCL."""
+
+    def __init__(
+        self, world: Any, keep_alive: Any = None, sms: int | None = None, exclusive: bool = False
+    ) -> None:
+        self.rank: int = world.rank
+        self.target: Target = world.target
+        self._world = world
+        self._device = world.device_ordinal
+        self._keep_alive = keep_alive  # a process group whose NCCL communicator is in use
+        self._agreed: dict[Any, int] = {}
+        self._lanes = Lanes(Lane(self, 0, sms, exclusive, world.lane_identity(0)))
+
+    def _make_on(self, lane: Lane | None, request: Request) -> Any:
+        return _view_of(self, lane, _memory_for(self, request), request, self.rank, 0)
+
+    def free(self, window: Symmetric) -> None:
+        self._require_own(window, "comm.free")
+        self._world.free(window.memory)  # type: ignore[attr-defined]
+        window.retire()
 
     def _choose(self, kernel: Kernel, grid: Grid, call: Call, place: Place) -> tuple[Any, int]:
         """What is special to this rank's arguments may need more room than was agreed; then the
@@ -215,7 +222,7 @@ class LocalGpu(_GpuLauncher):
         return super()._load(compiled)
 
 
-class VirtualGpuCommunicator(CopyEngines, VirtualCommunicator):
+class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
     """Virtual ranks on one GPU, driven by one controller like those on the CPU."""
 
     def __init__(self, world: Any, sms: int | None = None, exclusive: bool = False) -> None:
@@ -229,24 +236,11 @@ class VirtualGpuCommunicator(CopyEngines, VirtualCommunicator):
     def device(self) -> str:
         return f"cuda:{self._device}"
 
-    def _make_lane(self, number: int, sms: int | None, exclusive: bool) -> int:
-        stream = _tilewire.current_stream(self._device)
-        return self._world.make_lane(number, sms or 0, exclusive, stream)
-
-    def reserve(self, num_bytes: int) -> None:
-        self._world.reserve(check_reserve(num_bytes), _tilewire.current_stream(self._device))
-
-    def trim(self) -> None:
-        self._world.trim(_tilewire.current_stream(self._device))
-
     def free(self, window: Symmetric) -> None:
         self._require_own(window, "comm.free")
         self._world.free(window.memory)  # type: ignore[attr-defined]
         for each in window.of_ranks:  # type: ignore[attr-defined]
             each.retire()
-
-    def abort(self) -> None:
-        self._world.abort()
 
     def _make_on(self, lane: Lane | None, request: Request) -> Any:
         memory = _memory_for(self, request)
@@ -254,20 +248,6 @@ class VirtualGpuCommunicator(CopyEngines, VirtualCommunicator):
         for window in windows:
             window.of_ranks = windows
         return windows[0]
-
-    def barrier(self) -> None:
-        self._world.barrier()
-
-    def check(self) -> None:
-        self._world.check()
-
-    def synchronize(self) -> None:
-        """Waits for the GPU; HangError where a wait there gave up."""
-        self._world.synchronize()
-
-    def close(self) -> None:
-        self._world.close()
-        forget(self)
 
     def launch_calls(
         self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]

@@ -58,36 +58,6 @@ class Window(Symmetric):
         return copy.numpy()
 
 
-def make_window(
-    comm: Communicator,
-    dtype: DType,
-    shape: tuple[int, ...],
-    *,
-    device: str,
-    device_index: int,
-    rank: int,
-    copies: list[int],
-    owner: Any,
-    identity: int,
-    lane: Lane | None = None,
-) -> Window:
-    """A window of `comm`. `identity` tells communicators apart; windows of two don't mix."""
-    window = Window(
-        dtype=dtype,
-        shape=list(shape),
-        device=device,
-        device_index=device_index,
-        rank=rank,
-        copies=copies,
-        owner=owner,
-        communicator=identity,
-        lane=0 if lane is None else lane.identity,
-    )
-    window.comm = comm
-    window.lane = lane
-    return window
-
-
 def check_shape(shape: Any) -> tuple[int, ...]:
     """A window's shape as a tuple; UserError where it is none."""
     items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)

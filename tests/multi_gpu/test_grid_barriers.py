@@ -9,22 +9,9 @@ if not torch.cuda.is_available():
     pytest.skip("needs GPUs", allow_module_level=True)
 
 import tilewire as tw
+from grid_barrier_kernels import rotate
 
 ROUNDS = 100
-
-
-@tw.kernel
-def rotate(w: tw.Window["G"], wrong: tw.Tensor["G"], *, R: tw.const):
-    i = tw.program_id(0)
-    n = tw.num_programs(0)
-    writer = (tw.rank() + tw.world_size() - 1) % tw.world_size()
-    for turn in range(R):
-        tw.store(w.at((tw.rank() + 1) % tw.world_size())[i], 10000 * turn + 1000 * tw.rank() + i)
-        tw.barrier(scope="grid")
-        other = (i + 1 + turn) % n
-        if tw.load(w[other]) != 10000 * turn + 1000 * writer + other:
-            tw.store(wrong[i], tw.load(wrong[i]) + 1)
-        tw.barrier(scope="grid")
 
 
 def test_all_instances_of_all_ranks_meet(comm):

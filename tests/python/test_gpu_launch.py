@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import tilewire as tw
 from tilewire import _tilewire, gpu
-from tilewire.window import make_window
+from tilewire.objects import make_symmetric, window_request
 
 ADDRESS = 0x7F0000000000
 
@@ -100,10 +100,9 @@ def comm():
 
 
 def window_of(comm, *shape, lane=None):
-    window = make_window(
+    window = make_symmetric(
         comm,
-        tw.f32,
-        shape,
+        window_request(comm.size, shape, tw.f32),
         device="cuda",
         device_index=0,
         rank=1,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tilewire as tw
+from grid_barrier_kernels import reverse_often
 
 WORLDS = ["1", "2", "3", "8", "2x4"]
 ROUNDS = 5
@@ -39,17 +40,6 @@ def test_all_instances_of_the_team_meet(world):
                         for t in range(ROUNDS)
                     ]
                     np.testing.assert_array_equal(seen[rank], expected)
-
-
-@tw.kernel
-def reverse_often(x: tw.Tensor["N"], y: tw.Tensor["N"], *, R: tw.const):
-    for _ in range(R):
-        for i in tw.persistent(N):
-            tw.store(y[i], tw.load(x[N - 1 - i]) + 1)
-        tw.barrier(team="local", scope="grid")
-        for i in tw.persistent(N):
-            tw.store(x[i], tw.load(y[N - 1 - i]))
-        tw.barrier(team="local", scope="grid")
 
 
 @pytest.mark.parametrize("world", [None, *WORLDS])

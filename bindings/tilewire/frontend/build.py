@@ -38,7 +38,6 @@ def build_program(
     objects = dict(specialisation.objects)
     rotations = dict(specialisation.rotations)
     dimensions: dict[str, None] = {}
-    taken = {parameter.name for parameter in signature.positional}
     for parameter in signature.positional:
         if parameter.is_object:
             argument = objects[parameter.name]
@@ -48,12 +47,7 @@ def build_program(
         elif parameter.is_array:
             dtype, rank = arrays[parameter.name]
             named = parameter.dimension_names(rank)
-            for name in taken.intersection(named):
-                source.fail(
-                    source.function,
-                    f"`{name}` is a parameter and a dimension of `{parameter.name}`: only a "
-                    f"tw.const can be both, rename one",
-                )
+            _refuse_parameters(source, signature, parameter, named)
             shape = [_dimension(each, constants) for each in named]
             rotate = rotations.get(parameter.name, 0)
             visitor.bind(parameter.name, _array(builder, parameter, dtype, shape, rotate))
@@ -81,6 +75,18 @@ def build_program(
             source.function, "an expression or block is nested too deeply: split it into statements"
         )
     return builder.finish()
+
+
+def _refuse_parameters(
+    source: Source, signature: Signature, parameter: Parameter, dimensions: list[str | int]
+) -> None:
+    """UserError where a dimension of `parameter` has the name of another parameter."""
+    for name in {each.name for each in signature.positional}.intersection(dimensions):
+        source.fail(
+            source.function,
+            f"`{name}` is a parameter and a dimension of `{parameter.name}`: only a tw.const can "
+            f"be both, rename one",
+        )
 
 
 def _object(builder: Builder, name: str, argument: ArrayArgument) -> Value:

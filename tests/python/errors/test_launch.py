@@ -135,8 +135,11 @@ def test_stream_on_the_cpu(comm):
     assert "the CPU has no streams" in refused(copy_all.on(stream=7)[1], x, y, 1.0)
 
 
-def test_other_lane():
-    assert "there is only lane 0" in refused(copy_all.on, lane=3)
+def test_lane_that_was_not_made(comm):
+    x, y = comm.window((2, 4), tw.f32), [np.zeros((2, 4), np.float32) for _ in range(2)]
+    assert refused(copy_all.on(lane=3)[1], x, y, 1.0) == (
+        "there is no lane 3: make it first, with comm.lane(3)"
+    )
 
 
 def test_closed_communicator():
