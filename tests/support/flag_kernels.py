@@ -124,5 +124,7 @@ def gather_filled(
     """What copy engines brought, part by part as it comes."""
     for r in tw.persistent(tw.world_size()):
         tw.wait(ready[r])
-        tw.store(y[r], tw.load(full[r]))
+        for i in range(0, N, 4096):
+            part = tw.ds(i, 4096)
+            tw.store(y[r, part], tw.load(full[r, part]))
     tw.barrier()

@@ -29,8 +29,10 @@ def is_window(case: Case, name: str, value: Any) -> bool:
 
 
 def needs_world(case: Case, arguments: dict[str, Any]) -> bool:
-    """Whether something among the arguments belongs to a communicator."""
-    return case.world > 1 or any(
+    """Whether something among the arguments belongs to a communicator, or the kernel's instances
+    meet."""
+    meets = case.world > 1 or "barrier" in case.covers
+    return meets or any(
         is_window(case, name, value) or isinstance(value, ObjectInput)
         for name, value in arguments.items()
     )
