@@ -25,7 +25,11 @@ foreach(folder compiler runtime)
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tilewire" COMPONENT cpp
     FILES_MATCHING PATTERN "*.h" PATTERN "llvm_*.h" EXCLUDE)
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/templates/tilewire/abi.cuh"
+# What hosts and kernels share.
+set(shared_headers abi base channel_layout object_layout)
+list(TRANSFORM shared_headers PREPEND "${PROJECT_SOURCE_DIR}/templates/tilewire/")
+list(TRANSFORM shared_headers APPEND ".cuh")
+install(FILES ${shared_headers}
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tilewire/templates/tilewire" COMPONENT cpp)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tilewireConfig.cmake.in"

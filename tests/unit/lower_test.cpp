@@ -79,9 +79,9 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
                     CHECK(print(parse_program(print(program))) == print(program));
                   }));
   CHECK(passes ==
-        "specialise choose_inline canonicalise legalise_communication lower_stacks lower_views "
-        "canonicalise elide_releases drain_copies infer_layouts hoist_invariants "
-        "keep_channel_counts ");
+        "specialise choose_inline canonicalise legalise_communication insert_launch_states "
+        "lower_stacks lower_views canonicalise elide_releases drain_copies infer_layouts "
+        "hoist_invariants keep_channel_counts ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }
 
