@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,9 +101,14 @@ void bind_objects(py::module_& module) {
   module.def(
       "channel_bytes",
       [](const ChannelType& type, std::int64_t num_slots, int world_size) {
-        return type.layout(num_slots, world_size).num_bytes();
+        const device::ChannelLayout layout = type.layout(num_slots, world_size);
+        const auto slot_bytes = static_cast<double>(layout.num_buffers() * layout.buffer_bytes());
+        const double num_bytes =
+            static_cast<double>(layout.slots) * slot_bytes + static_cast<double>(layout.buffers());
+        return num_bytes < 0x1p62 ? layout.num_bytes() : std::numeric_limits<std::int64_t>::max();
       },
-      py::arg("type"), py::arg("num_slots"), py::arg("world_size"));
+      py::arg("type"), py::arg("num_slots"), py::arg("world_size"),
+      "Of each rank; the largest number there is where that doesn't say it.");
   module.def("channel_image", &channel_image, py::arg("type"), py::arg("num_elements"),
              py::arg("world_size"), py::arg("start"), "Of a channel that was used, for tests.");
   module.def(

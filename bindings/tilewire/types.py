@@ -54,7 +54,8 @@ def as_dtype(value: Any) -> DType:
     found = _DTYPES.get(name)
     if found is None:
         try:
-            found = dtype_of_numpy(numpy.dtype(value))
+            # NumPy takes None for float64.
+            found = None if value is None else dtype_of_numpy(numpy.dtype(value))
         except TypeError:
             found = None
     if found is None:

@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/builder.h"
 #include "compiler/ops/channel_access.h"
+#include "compiler/ops/memory.h"
 
 namespace tilewire {
 namespace {
@@ -16,6 +17,34 @@ bool depends_on_program(const Value* value, std::set<const Value*>& seen) {
     if (depends_on_program(operand, seen)) return true;
   }
   return false;
+}
+
+bool is_zero(const Value* index) {
+  return index->definition != nullptr && index->definition->is("constant") &&
+         index->definition->integer("value") == 0;
+}
+
+/// Whether a slice of one dimension goes through the whole first one of its array, from its start.
+bool is_of_all_ranks(const Value* slot) {
+  std::size_t kept = 0;  // the dimension of the view that is left of it
+  while (slot->definition != nullptr) {
+    const Statement& statement = *slot->definition;
+    slot = statement.operands.at(0);
+    if (statement.is("at")) continue;
+    if (!statement.is("slice")) return false;
+    const std::vector<SliceIndex> indices = slice_indices(statement);
+    std::size_t place = 0;
+    for (std::size_t left = kept + 1; place < indices.size(); ++place) {
+      if (indices[place].kind != SliceIndex::Kind::kAt && --left == 0) break;
+    }
+    const SliceIndex& index = indices.at(place);
+    const bool is_whole = index.kind == SliceIndex::Kind::kAll ||
+                          (index.kind == SliceIndex::Kind::kDs &&
+                           index.size == slot->type.shape.at(place) && is_zero(index.first));
+    if (!is_whole) return false;
+    kept = place;
+  }
+  return kept == 0;
 }
 
 }  // namespace
@@ -100,6 +129,12 @@ Values Builder::exchange(Value* slot, const std::vector<Operand>& values) {
   if (channel.shape.at(0).size != world_size()) {
     fail(fmt::format("exchange: the first dimension of `{}` is {}, it must be the {} ranks",
                      channel.name, channel.shape[0].size, world_size()));
+  }
+  if (slot->type.rank() == 1 && !is_of_all_ranks(slot)) {
+    fail(
+        fmt::format("exchange: takes a slot of every rank: `:` in the first dimension of `{}` and "
+                    "an index in each other",
+                    channel.name));
   }
   check_slot("exchange", slot);
   Values operands = message_of("exchange", channel, values);

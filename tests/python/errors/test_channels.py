@@ -163,3 +163,56 @@ def test_teams_that_loads_do_not_span():
 @tw.kernel
 def send_whole(x: tw.Tensor["N"], ch: tw.Channel, *, N: tw.const):
     tw.send(ch[0, 0], tw.load(x[:]))  # error
+
+
+@tw.kernel
+def exchange_in_part(ch: tw.Channel):
+    tw.exchange(ch[0:1, 0], 1.0)  # error
+
+
+@tw.kernel
+def exchange_from_the_second(ch: tw.Channel):
+    tw.exchange(ch[tw.ds(1, 2), 0], 1.0)  # error
+
+
+@tw.kernel
+def exchange_along_the_slots(ch: tw.Channel):
+    tw.exchange(ch[1, :], 1.0)  # error
+
+
+@tw.kernel
+def exchange_along_the_slots_of_a_part(ch: tw.Channel):
+    part = ch[:, 1:3]
+    tw.exchange(part[0, :], 1.0)  # error
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        exchange_in_part,
+        exchange_from_the_second,
+        exchange_along_the_slots,
+        exchange_along_the_slots_of_a_part,
+    ],
+    ids=lambda kernel: kernel.name,
+)
+def test_an_exchange_in_other_slots_than_all_ranks(comm, kernel):
+    message = refused(kernel, queue(comm, tile=(), exchange=True))
+    assert message.startswith("exchange: takes a slot of every rank: `:` in the first dimension of")
+
+
+@tw.kernel
+def exchange_in_a_part_of_a_part(ch: tw.Channel, y: tw.Tensor[2]):
+    part = ch[0:2, 2:]
+    tw.store(y[0], tw.sum(tw.exchange(part[:, 1], tw.rank() + 1.0)))
+
+
+def test_an_exchange_in_a_slot_of_a_part(comm):
+    y = [np.zeros(2, np.float32) for _ in range(2)]
+    exchange_in_a_part_of_a_part[1](queue(comm, tile=(), exchange=True), y)
+    assert y[0][0] == y[1][0] == 3
+
+
+def test_a_channel_larger_than_memory_can_be(comm):
+    with pytest.raises(tw.UserError, match="make it smaller"):
+        comm.channel((2**20,), tile=2**20, dtype=tw.f32, depth=2**20)
