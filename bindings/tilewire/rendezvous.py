@@ -39,6 +39,10 @@ class Launches(Protocol):
         """What they get done while a rank's function runs."""
         ...
 
+    def end(self) -> None:
+        """Ends them, and later ones, from another thread than theirs."""
+        ...
+
 
 class Rendezvous:
     """Lets one rank run at a time, in rank order, and carries collective calls out for all.
@@ -79,11 +83,12 @@ class Rendezvous:
             self._require_turn(rank, what)
 
     def stop(self, error: BaseException) -> None:
-        """From outside of the ranks: ends them at their next collective call."""
+        """From outside of the ranks: ends them at their next collective call, and their launches."""
+        if self._error is None:
+            self._error = (None, error)
+        self._launches.end()  # whoever runs them holds the lock
         with self._condition:
             self._is_stopped = True
-            if self._error is None:
-                self._error = (None, error)
             self._arrivals.clear()
             self._under_way.clear()
             self._condition.notify_all()

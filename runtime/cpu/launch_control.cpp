@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/support/error.h"
 #include "runtime/cpu/scheduler.h"
 
 namespace tilewire {
@@ -35,6 +36,7 @@ void LaunchControl::poll() {
   }
   if (!is_due()) return;
   try {
+    if (is_ended_ != nullptr && *is_ended_) throw HangError("the launch was ended from outside");
     if (const InterruptCheck check = interrupt_check) check();
   } catch (...) {
     is_stopped_ = true;

@@ -23,14 +23,20 @@ struct LaunchStopped {};
 /// lies between two such places isn't interrupted.
 class LaunchControl {
  public:
+  /// `is_ended`, where given, ends the launch from another thread once it is true; it outlives
+  /// this.
+  explicit LaunchControl(const std::atomic<bool>* is_ended = nullptr) : is_ended_(is_ended) {}
+
   /// On the launching thread: calls the interrupt check, unless it was called a moment ago. Throws
-  /// what that throws; after it, LaunchStopped on every other thread.
+  /// what that throws, or HangError where the launch was ended from outside; after it,
+  /// LaunchStopped on every other thread.
   void poll();
   /// Whether `poll` would call the check. On the launching thread only.
   bool is_due() const;
   bool is_launching_thread() const { return std::this_thread::get_id() == thread_; }
 
  private:
+  const std::atomic<bool>* is_ended_;
   std::thread::id thread_ = std::this_thread::get_id();
   std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
   std::atomic<bool> is_stopped_{false};

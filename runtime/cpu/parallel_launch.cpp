@@ -33,11 +33,11 @@ void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id,
 
 }  // namespace
 
-void run_in_parallel(std::span<const RankLaunch> ranks) {
+void run_in_parallel(std::span<const RankLaunch> ranks, const std::atomic<bool>* is_ended) {
   std::vector<std::int64_t> ends;  // of each rank's share of the indices
   std::int64_t count = 0;
   CpuCounters counters(ranks);
-  LaunchControl control;
+  LaunchControl control(is_ended);
   for (const RankLaunch& launch : ranks) ends.push_back(count += launch.num_instances());
   const auto run = [&](std::int64_t index) {
     const auto found = std::upper_bound(ends.begin(), ends.end(), index);

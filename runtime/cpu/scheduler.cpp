@@ -64,7 +64,7 @@ void Scheduler::begin(int rank, const RankLaunch& launch, CpuLane& lane) {
 
 int Scheduler::run_until_one_ends() {
   try {
-    control_.emplace();
+    control_.emplace(&is_ended_);
     while (ended_.empty() && !error_) {
       FiberTask* task = next();
       if (task == nullptr && wake_met()) continue;
@@ -87,7 +87,7 @@ void Scheduler::throw_error() {
 }
 
 void Scheduler::run_for_a_while() {
-  control_.emplace();
+  control_.emplace(&is_ended_);
   try {
     for (std::int64_t turns = pace_.turns_meanwhile(); turns > 0 && ended_.empty(); --turns) {
       FiberTask* task = next();

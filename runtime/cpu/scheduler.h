@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <boost/context/fiber.hpp>
 #include <cstdint>
 #include <deque>
@@ -99,6 +100,9 @@ class Scheduler {
   void run_for_a_while();
   /// `run_until_one_ends` until none is under way.
   void run();
+  /// From any thread: what runs, and what would run later, fails with HangError.
+  void end() { is_ended_ = true; }
+  const std::atomic<bool>& is_ended() const { return is_ended_; }
 
   void set_resident_limit(std::int64_t limit) { resident_limit_ = limit; }
 
@@ -179,6 +183,7 @@ class Scheduler {
   boost::context::fiber main_;
   std::exception_ptr error_;
   std::optional<LaunchControl> control_;  ///< of the thread that runs instances
+  std::atomic<bool> is_ended_ = false;
   bool is_stopping_ = false;
   bool is_checking_in_ = false;
 };

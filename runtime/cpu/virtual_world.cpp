@@ -91,7 +91,7 @@ void VirtualWorld::launch(std::span<const RankLaunch> ranks) {
         fmt::format("a launch on {} ranks in a world of {}", ranks.size(), world_size_));
   }
   for (const RankLaunch& launch : ranks) check(launch);
-  if (!any_kernel(ranks, &Resources::waits)) return run_in_parallel(ranks);
+  if (!any_kernel(ranks, &Resources::waits)) return run_in_parallel(ranks, &scheduler_.is_ended());
   for (int rank = 0; rank < world_size_; ++rank) {
     begin_checked(rank, ranks[static_cast<std::size_t>(rank)]);
   }

@@ -64,6 +64,8 @@ class VirtualWorld {
   int run_until_one_ends();
   /// Runs some instances of them, or none: what they get done while a rank's host does something.
   void run_for_a_while();
+  /// From any thread, for Ctrl-C: launches under way, and later ones, fail with HangError soon.
+  void end() { scheduler_.end(); }
   /// Says that a rank's host changed memory that kernels may wait for at this address.
   void notify(const void* address);
 

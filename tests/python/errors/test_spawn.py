@@ -1,7 +1,9 @@
 """Ranks of `tw.spawn` that fail, leave, or do different things."""
 
+import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -163,3 +165,41 @@ def test_interrupt_ends_the_ranks():
     finally:
         signal.signal(signal.SIGINT, before)
     assert not [each for each in threading.enumerate() if each.name.startswith("rank ")]
+
+
+@tw.kernel
+def meet_for_ever(x: tw.Window["N"]):
+    for _ in range(2**31 - 1):
+        tw.barrier()
+
+
+@tw.kernel
+def count_for_ever(x: tw.Window["N"], y: tw.Tensor["N"], n: tw.i64):
+    total = tw.load(y[0])
+    for _ in range(n):
+        total = tw.sin(total + 1.0)
+    tw.store(y[0], total)
+
+
+@pytest.mark.parametrize("last_one_counts", [False, True])
+def test_interrupt_ends_launches(last_one_counts):
+    def main(comm):
+        window = comm.window(1, tw.f32)
+        if comm.rank == 1:
+            threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+        if last_one_counts:
+            comm.barrier()
+            if comm.rank == 2:
+                count_for_ever[1](window, np.zeros(1, np.float32), 2**62)
+        meet_for_ever[1](window)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tw.spawn(main, world="3")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    deadline = time.monotonic() + 20
+    while any(each.name.startswith("rank ") for each in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
