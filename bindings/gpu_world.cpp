@@ -161,6 +161,7 @@ void bind_worlds(py::module_& module) {
              self.barrier();
            })
       .def("check", &GpuWorld::check)
+      .def_property_readonly("is_closed", &GpuWorld::is_closed)
       .def("synchronize", &GpuWorld::synchronize, WithoutGil())
       .def("abort", &GpuWorld::abort, WithoutGil())
       .def("close", &GpuWorld::close, WithoutGil());

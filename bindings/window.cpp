@@ -284,6 +284,7 @@ void bind_window(py::module_& module) {
           "Addresses of all ranks' parts; 0 where this process can't reach one.")
       .def_readwrite("is_filled", &WindowObject::is_filled,
                      "Of flags: copy engines have filled it.")
+      .def_readonly("is_retired", &WindowObject::is_retired)
       .def("retire", &WindowObject::retire, "Called when its memory was given back.")
       .def(
           "at",

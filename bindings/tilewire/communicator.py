@@ -108,8 +108,9 @@ class Communicator(Creation):
         `shard.at(r)`, or arrays, of equal shapes and dtypes, contiguous or with contiguous rows. On
         GPUs a copy engine does it on `stream`, which may be captured. `then=f[i]`, of an open
         `flag.fill()`: on the fill's stream, and then raises that flag."""
+        self._require_open()
         for rank in ranks_of(self):
-            own = [of_rank(each, rank) if self.rank is None else each for each in (to, source)]
+            own = [of_rank(self, each, rank) for each in (to, source)]
             sides = check_copy(self, *own, then, rank)
             self._copy(rank, *sides, then, stream)
 
@@ -126,6 +127,8 @@ class Communicator(Creation):
 
     def _begin_fill(self, fill: Fill) -> None:
         """Counts a fill."""
+        self._require_open()
+        fill.flag.require_kept()
         if fill.stream is not None:
             raise UserError("flag.fill: the CPU has no streams")
         fill.flag.is_filled = True
@@ -144,9 +147,15 @@ class Communicator(Creation):
         """Collective: what was asked for, on this lane or on none."""
         raise NotImplementedError
 
+    def _require_open(self) -> None:
+        """UserError where it was closed or aborted."""
+        raise NotImplementedError
+
     def _require_own(self, window: Any, call: str) -> None:
         if getattr(window, "comm", None) is not self:
             raise UserError(f"{call} takes a window or objects of this communicator")
+        if window.is_retired:
+            raise UserError(f"{call}: this {window.kind} was given back already")
 
     def barrier(self) -> None:
         """Collective: returns when all ranks have called it and have done what they launched."""

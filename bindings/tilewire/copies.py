@@ -133,9 +133,16 @@ def check_copy(
     return rows_of(target, origin)
 
 
-def of_rank(value: Any, rank: int) -> Any:
+def of_rank(comm: Communicator, value: Any, rank: int) -> Any:
     """What a controller of all ranks passes for one: its item of a list, else the same."""
-    return value[rank] if isinstance(value, list) else value
+    if comm.rank is not None or not isinstance(value, list):
+        return value
+    if len(value) != comm.size:
+        raise UserError(
+            f"comm.copy: a list of {len(value)}, the world has {comm.size} ranks: give one item "
+            f"for each"
+        )
+    return value[rank]
 
 
 def copy_on_host(to: Rows, source: Rows) -> None:
@@ -182,6 +189,7 @@ class CopyEngines:
     """Copies and fills of a communicator on one GPU."""
 
     _device: int
+    _world: Any
     device: str
     rank: int | None
     size: int
@@ -214,8 +222,14 @@ class CopyEngines:
             count, flag = then.source(rank), then.target(rank)
             _tilewire.copy_memory(self._device, flag, count, 8, 1, 8, 8, handle)
 
+    def _require_open(self) -> None:
+        if self._world.is_closed:
+            raise UserError("this communicator is closed")
+
     def _begin_fill(self, fill: Fill) -> None:
         """A kernel of one thread counts it, behind the copies of the fill before."""
+        self._require_open()
+        fill.flag.require_kept()
         flag = fill.flag
         fill.stream = self._stream(fill.stream)
         if flag.fill_order is None:

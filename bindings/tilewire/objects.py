@@ -43,6 +43,11 @@ class SyncObject(Symmetric):
     def __repr__(self) -> str:
         return f"<{self.kind} {list(self.shape)}>"
 
+    def require_kept(self) -> None:
+        """UserError where its memory was given back."""
+        if self.is_retired:
+            raise UserError(f"this {self.kind} was given back by `comm.free`: make a new one")
+
     def at(self, rank: int) -> ObjectsAt:
         """Rank `rank`'s, for calls of the host that take one of them: `sem.at(r)[i]`."""
         size = self.comm.size
@@ -189,6 +194,7 @@ def make_symmetric(
 
 def reshaped(made: SyncObject, shape: tuple[int, ...]) -> Any:
     """The same objects of every rank as an array of another shape; made once."""
+    made.require_kept()
     cache = made.__dict__.setdefault("_reshaped", {})
     if shape not in cache:
         cache[shape] = made.reshaped(shape)

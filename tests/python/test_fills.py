@@ -118,3 +118,23 @@ def test_what_can_not_be_copied():
             comm.copy(out, w.at(0), then=fill[0, 1])
         with pytest.raises(tw.UserError, match="the CPU has no streams"):
             comm.copy(out, w.at(0), stream=7)
+
+
+def test_calls_after_free_and_close():
+    with tw.init(virtual="2") as comm:
+        shard, ready, sem = comm.window(4, tw.f32), comm.flag(2), comm.semaphore(2, init=1)
+        with pytest.raises(tw.UserError, match=r"a list of 1, the world has 2 ranks"):
+            comm.copy(shard, [np.zeros(4, np.float32)])
+        for each in (ready, sem, shard):
+            comm.free(each)
+        with pytest.raises(tw.UserError, match="this flag was given back by `comm.free`"):
+            ready.fill().__enter__()
+        with pytest.raises(tw.UserError, match="this semaphore was given back by `comm.free`"):
+            comm.stream_wait(sem[0])
+        with pytest.raises(tw.UserError, match="this window was given back already"):
+            comm.free(shard)
+        shard, ready = comm.window(4, tw.f32), comm.flag(2)
+    with pytest.raises(tw.UserError, match="this communicator is closed"):
+        comm.copy(shard, np.zeros(4, np.float32))
+    with pytest.raises(tw.UserError, match="this communicator is closed"):
+        ready.fill().__enter__()
