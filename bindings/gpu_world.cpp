@@ -84,21 +84,10 @@ void launch_ranks(VirtualRanks& world, const GpuKernel& kernel, std::optional<in
   }
 }
 
-void bind_worlds(py::module_& module) {
-  py::class_<Window, std::shared_ptr<Window>>(module, "GpuMemory",
-                                              "The memory of a window; belongs to its world.")
-      .def("address", &address_or_zero, py::arg("rank"));
-  py::class_<GpuWorld, std::shared_ptr<GpuWorld>>(module, "GpuWorld",
-                                                  "The ranks as this process sees them.")
-      .def_property_readonly("target", &GpuWorld::target)
-      .def_property_readonly("rank", &GpuWorld::rank)
-      .def_property_readonly("num_local_ranks", &GpuWorld::num_local_ranks)
-      .def_property_readonly("device_ordinal",
-                             [](const GpuWorld& self) { return self.device().ordinal(); })
-      .def_property_readonly("device_comm_bytes", &GpuWorld::device_comm_bytes)
-      .def_property_readonly(
-          "address", [](const GpuWorld& self) { return reinterpret_cast<std::uintptr_t>(&self); },
-          "Tells worlds apart; what its windows have as `communicator`.")
+using GpuWorldClass = py::class_<GpuWorld, std::shared_ptr<GpuWorld>>;
+
+void define_memory(GpuWorldClass& world) {
+  world
       .def(
           "window",
           [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream,
@@ -128,8 +117,11 @@ void bind_worlds(py::module_& module) {
             const py::gil_scoped_release release;
             self.free(memory);
           },
-          py::arg("memory"))
-      .def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
+          py::arg("memory"));
+}
+
+void define_lanes(GpuWorldClass& world) {
+  world.def("grid_limit", &GpuWorld::grid_limit, py::arg("kernel"), py::arg("lane") = 0)
       .def(
           "agree_minimum",
           [](GpuWorld& self, const std::string& what, std::uint64_t agreement, int value) {
@@ -153,7 +145,23 @@ void bind_worlds(py::module_& module) {
       .def(
           "lane_identity",
           [](const GpuWorld& self, int number) { return identity_of(self.lane(number)); },
-          py::arg("number"))
+          py::arg("number"));
+}
+
+void bind_world(py::module_& module) {
+  py::class_<Window, std::shared_ptr<Window>>(module, "GpuMemory",
+                                              "The memory of a window; belongs to its world.")
+      .def("address", &address_or_zero, py::arg("rank"));
+  GpuWorldClass world(module, "GpuWorld", "The ranks as this process sees them.");
+  world.def_property_readonly("target", &GpuWorld::target)
+      .def_property_readonly("rank", &GpuWorld::rank)
+      .def_property_readonly("num_local_ranks", &GpuWorld::num_local_ranks)
+      .def_property_readonly("device_ordinal",
+                             [](const GpuWorld& self) { return self.device().ordinal(); })
+      .def_property_readonly("device_comm_bytes", &GpuWorld::device_comm_bytes)
+      .def_property_readonly(
+          "address", [](const GpuWorld& self) { return reinterpret_cast<std::uintptr_t>(&self); },
+          "Tells worlds apart; what its windows have as `communicator`.")
       .def("barrier",
            [](GpuWorld& self) {
              refuse_capture_now(self, "comm.barrier");
@@ -165,6 +173,11 @@ void bind_worlds(py::module_& module) {
       .def("synchronize", &GpuWorld::synchronize, WithoutGil())
       .def("abort", &GpuWorld::abort, WithoutGil())
       .def("close", &GpuWorld::close, WithoutGil());
+  define_memory(world);
+  define_lanes(world);
+}
+
+void bind_kinds_of_worlds(py::module_& module) {
   py::class_<Communicator, GpuWorld, std::shared_ptr<Communicator>>(module, "Communicator")
       .def_static("new_unique_id", [] { return py::bytes(Communicator::new_unique_id()); })
       .def_static(
@@ -191,7 +204,8 @@ void bind_worlds(py::module_& module) {
 }  // namespace
 
 void bind_gpu_world(py::module_& module) {
-  bind_worlds(module);
+  bind_world(module);
+  bind_kinds_of_worlds(module);
   module.def(
       "attach_window",
       [](WindowObject& window, const std::shared_ptr<Window>& memory, int local_rank) {

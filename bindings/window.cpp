@@ -247,6 +247,21 @@ const WindowObject* as_window(PyObject* object) {
   return static_cast<const WindowObject*>(value);
 }
 
+namespace {
+
+void bind_window_view(py::module_& module) {
+  py::class_<WindowView> view(module, "WindowView",
+                              "A part of one rank's copy of a window, for the host.");
+  define_array_methods(view, [](const WindowView& self) { return self.array(); });
+  view.def_readonly("rank", &WindowView::rank)
+      .def_readonly("is_own", &WindowView::is_own, "No rank was named: it is each rank's own.")
+      .def_property_readonly("window", [](const WindowView& self) { return self.window; })
+      .def("at", &WindowView::at, py::arg("rank"), "The same part of another rank's copy.")
+      .def("__getitem__", &WindowView::sliced, py::arg("key"), "A part of it.");
+}
+
+}  // namespace
+
 void bind_window(py::module_& module) {
   py::class_<WindowObject, std::shared_ptr<WindowObject>> window(
       module, "Window",
@@ -300,14 +315,7 @@ void bind_window(py::module_& module) {
             return own.sliced(key);
           },
           py::arg("key"), "A part of this rank's copy, for the host.");
-  py::class_<WindowView> view(module, "WindowView",
-                              "A part of one rank's copy of a window, for the host.");
-  define_array_methods(view, [](const WindowView& self) { return self.array(); });
-  view.def_readonly("rank", &WindowView::rank)
-      .def_readonly("is_own", &WindowView::is_own, "No rank was named: it is each rank's own.")
-      .def_property_readonly("window", [](const WindowView& self) { return self.window; })
-      .def("at", &WindowView::at, py::arg("rank"), "The same part of another rank's copy.")
-      .def("__getitem__", &WindowView::sliced, py::arg("key"), "A part of it.");
+  bind_window_view(module);
 }
 
 }  // namespace tilewire::bindings

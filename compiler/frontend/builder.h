@@ -9,83 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/frontend/operand.h"
+#include "compiler/frontend/tiles.h"
 #include "compiler/ir/program.h"
 #include "compiler/jit/target.h"
 
 namespace tilewire {
-
-using Values = std::vector<Value*>;
-
-/// A value, or a literal that takes the dtype of what it meets.
-using Operand = std::variant<Value*, std::int64_t, double, bool>;
-
-/// One index inside `view[…]`.
-struct Index {
-  enum class Kind { kAt, kAll, kDs, kRange, kTile };
-  Kind kind = Kind::kAll;
-  Operand first = std::int64_t{0};
-  Operand second = std::int64_t{0};
-  std::int64_t size = 0;
-  std::optional<Operand> end;  ///< of ds: elements from there on don't exist
-
-  static Index at(Operand index);
-  static Index all();
-  /// `tw.ds(start, size)`: a dynamic start, a static size; elements outside the view are masked.
-  /// With `end`, so are those at `end` and behind it.
-  static Index ds(Operand start, std::int64_t size, std::optional<Operand> end = {});
-  /// `[lower:upper]` with run-time bounds: a view, clipped to its parent.
-  static Index range(Operand lower, Operand upper);
-  /// An integer tile: gather, scatter. Index tiles of one slice broadcast together, stand side by
-  /// side, and their dimensions take the place of the first. An index outside of its dimension
-  /// (below 0 too) has no element.
-  static Index tile(Value* indices);
-};
-
-/// How `Builder::tiles` divides and orders.
-struct TileOrder {
-  /// M is divided into so many parts as `torch.chunk` does: all of ceil(M / split) rows but the
-  /// last, later ones empty. No tile crosses two parts. Absent: one part.
-  std::optional<Operand> split;
-  /// The part that comes first; the others follow it, around the end.
-  std::optional<Operand> start;
-  /// Inside a part: `row` (n runs fastest), `column` (m runs fastest), `grouped` (in bands of
-  /// `group` rows of tiles, m runs fastest: neighbours share operands in the L2 cache).
-  std::string_view order = "row";
-  std::int64_t group = 8;
-};
-
-/// Tiles of an M x N problem, as `Builder::tiles` divides it.
-struct TileGrid {
-  Value* count = nullptr;  ///< of all parts; an index
-  std::int64_t block_m = 0;
-  std::int64_t block_n = 0;
-  std::int64_t group = 0;  ///< rows of tiles in a band; 0: in `row` or `column` order
-  bool is_row_order = true;
-  bool is_split = false;
-  bool is_even = false;        ///< all parts are known to be alike
-  Value* chunk = nullptr;      ///< rows of a part that isn't the last
-  Value* m = nullptr;          ///< M
-  Value* num_rows = nullptr;   ///< rows of tiles, of all parts
-  Value* part_rows = nullptr;  ///< rows of tiles of a part that isn't the last
-  Value* columns = nullptr;    ///< tiles side by side
-  Value* shift = nullptr;      ///< number of the tile that comes first; null: 0
-};
-
-/// One of them. Rows and columns that don't exist, because M, N or the part ends, are masked.
-struct Work {
-  Index m;                       ///< rows
-  Index n;                       ///< columns; not of ragged tiles
-  Index local_m;                 ///< rows, counted from the part's or the group's first
-  Value* part = nullptr;         ///< whose rows; of ragged tiles: the group
-  Value* local_index = nullptr;  ///< the tile's number in its part, in row-major order
-};
-
-/// Tiles over groups of rows whose sizes lie on the device.
-struct RaggedGrid {
-  Value* count = nullptr;
-  Value* sizes = nullptr;
-  std::int64_t block = 0;
-};
 
 /// Makes IR by the rules of the language: widening, broadcasting, literals, loop-carried types.
 /// Both frontends stand on it; names are those of `tw` in Python. Values belong to the program

@@ -10,11 +10,6 @@
 namespace tilewire {
 namespace {
 
-constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true,
-                                  "where those are who use it: `gpu` or `system`"};
-constexpr AttributeSpec kTold = {"told", AttributeSpec::Kind::kText, true,
-                                 "where those are who learn of it: `gpu` or `system`"};
-
 /// Lowering adds the launch's number.
 std::vector<Type> infer_set(const OpCall& call) {
   const Type& flag = require_object(call, 0, Memory::kFlag);
@@ -37,8 +32,7 @@ std::vector<Type> infer_flag_set(const OpCall& call) {
   check_object_access(call, 1);
   require_flag_address(call);
   require_index(call, 1);
-  require_one_of(call, "order", {"release", "relaxed"});
-  require_one_of(call, "told", {"gpu", "system"});
+  check_telling(call);
   return {};
 }
 
@@ -63,37 +57,25 @@ std::string describe_wait(const Statement& statement, const Program&) {
   return fmt::format("wait({})", address->operands.at(0)->name);
 }
 
-std::string_view scope_name(const Statement& statement, std::string_view attribute = "scope") {
-  return statement.text(attribute) == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
-}
-
 void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("flag.cuh");
-  const bool releases = statement.text("order") == "release";
-  std::string scopes(scope_name(statement, "told"));
-  if (statement.text("told") != statement.text("scope")) {
-    scopes += fmt::format(", {}", scope_name(statement));
-  }
-  emit_object_op(
-      access, emitter,
-      fmt::format("tw::set_flag<tw::Order::{}, {}>({}, {});", releases ? "kRelease" : "kRelaxed",
-                  scopes, emitter.argument(access.pointer), emitter.argument(access.values[0])));
+  emit_object_op(access, emitter,
+                 fmt::format("tw::set_flag<{}>({}, {});", telling_arguments(statement),
+                             emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("flag.cuh");
-  const std::string_view timeout =
-      statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
   const std::string arguments =
       fmt::format("{}, {}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
                   emitter.argument(access.values[1]), emitter.argument(access.values[0]),
-                  statement.integer("site"), timeout);
+                  statement.integer("site"), wait_timeout(statement));
   const std::string text =
       access.num_elements() == 1
-          ? fmt::format("tw::wait_flag<{}>({});", scope_name(statement), arguments)
-          : fmt::format("tw::wait_flags<{}, kThreads>({}, {});", scope_name(statement),
+          ? fmt::format("tw::wait_flag<{}>({});", object_scope(statement), arguments)
+          : fmt::format("tw::wait_flags<{}, kThreads>({}, {});", object_scope(statement),
                         object_slice(access), arguments);
   emit_object_op(access, emitter, text);
 }
@@ -105,14 +87,8 @@ void emit_cpu_set(const Statement& statement, CpuEmitter& emitter) {
   emitter.call_runtime("tilewire_set_flag", arguments);
 }
 
-/// constants: site, number of dimensions, extents, strides.
 void emit_cpu_wait(const Statement& statement, CpuEmitter& emitter) {
-  const ObjectAccess access = ObjectAccess::of(statement);
-  std::vector<std::int64_t> constants = {statement.integer("site"),
-                                         static_cast<std::int64_t>(access.shape.size())};
-  constants.insert(constants.end(), access.shape.begin(), access.shape.end());
-  constants.insert(constants.end(), access.strides.begin(), access.strides.end());
-  emitter.call_reference(statement, "tilewire_wait_flags", constants);
+  emitter.call_reference(statement, "tilewire_wait_flags", wait_constants(statement));
 }
 
 OpInfo set_op() {
@@ -138,9 +114,7 @@ OpInfo flag_set_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.push_back(
-      {"order", AttributeSpec::Kind::kText, true, "`release`, or `relaxed` where nothing is new"});
-  op.attributes.insert(op.attributes.end(), {kScope, kTold});
+  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;
@@ -157,11 +131,7 @@ OpInfo flag_wait_op() {
   op.min_operands = 3;
   op.max_operands = 4;
   op.attributes = object_access_attributes();
-  op.attributes.push_back(kScope);
-  op.attributes.push_back(
-      {"patient", AttributeSpec::Kind::kBool, false, "waits without a deadline"});
-  op.attributes.push_back(
-      {"site", AttributeSpec::Kind::kInteger, false, "its number in hang reports"});
+  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kWaitSite});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

@@ -67,4 +67,18 @@ void check_object_access(const OpCall& call, std::size_t num_values) {
   }
 }
 
+void check_telling(const OpCall& call) {
+  require_one_of(call, "order", {"release", "relaxed"});
+  require_one_of(call, "told", {"gpu", "system"});
+}
+
+std::vector<std::int64_t> wait_constants(const Statement& statement) {
+  const ObjectAccess access = ObjectAccess::of(statement);
+  std::vector<std::int64_t> constants = {statement.integer("site"),
+                                         static_cast<std::int64_t>(access.shape.size())};
+  constants.insert(constants.end(), access.shape.begin(), access.shape.end());
+  constants.insert(constants.end(), access.strides.begin(), access.strides.end());
+  return constants;
+}
+
 }  // namespace tilewire

@@ -32,7 +32,24 @@ struct ObjectAccess {
 /// The attributes that `ObjectAccess` reads.
 std::vector<AttributeSpec> object_access_attributes();
 
+// Further attributes of ops that tell, and of ops that wait.
+inline constexpr AttributeSpec kObjectScope = {"scope", AttributeSpec::Kind::kText, true,
+                                               "where those are who use it: `gpu` or `system`"};
+inline constexpr AttributeSpec kToldScope = {"told", AttributeSpec::Kind::kText, true,
+                                             "where those are who learn of it: `gpu` or `system`"};
+inline constexpr AttributeSpec kTellingOrder = {"order", AttributeSpec::Kind::kText, true,
+                                                "`release`, or `relaxed` where nothing is new"};
+inline constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
+                                           "waits without a deadline"};
+inline constexpr AttributeSpec kWaitSite = {"site", AttributeSpec::Kind::kInteger, false,
+                                            "its number in hang reports"};
+
 /// Checks what `ObjectAccess` describes: the place, `num_values` operands of any kind, a predicate.
 void check_object_access(const OpCall& call, std::size_t num_values);
+/// Checks `kToldScope` and `kTellingOrder`.
+void check_telling(const OpCall& call);
+
+/// What the CPU's wait is told of a statement: site, number of dimensions, extents, strides.
+std::vector<std::int64_t> wait_constants(const Statement& statement);
 
 }  // namespace tilewire

@@ -11,16 +11,8 @@
 namespace tilewire {
 namespace {
 
-constexpr AttributeSpec kSite = {"site", AttributeSpec::Kind::kInteger, false,
-                                 "its number in hang reports"};
-constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
-                                    "waits without a deadline"};
 constexpr AttributeSpec kChecked = {"checked", AttributeSpec::Kind::kBool, false,
                                     "ends the launch where another instance waits too"};
-constexpr AttributeSpec kScope = {"scope", AttributeSpec::Kind::kText, true,
-                                  "where those are who use it: `gpu` or `system`"};
-constexpr AttributeSpec kTold = {"told", AttributeSpec::Kind::kText, true,
-                                 "where those are who learn of it: `gpu` or `system`"};
 
 void require_count(const OpCall& call, std::size_t operand) {
   if (call.operands[operand] == Type::scalar(DType::kU32)) return;
@@ -61,8 +53,7 @@ std::vector<Type> infer_lowered(const OpCall& call) {
 }
 
 std::vector<Type> infer_semaphore_signal(const OpCall& call) {
-  require_one_of(call, "order", {"release", "relaxed"});
-  require_one_of(call, "told", {"gpu", "system"});
+  check_telling(call);
   return infer_lowered(call);
 }
 
@@ -81,40 +72,28 @@ std::string describe_wait(const Statement& statement, const Program&) {
   return fmt::format("wait({})", place->name);
 }
 
-std::string_view scope_name(const Statement& statement, std::string_view attribute = "scope") {
-  return statement.text(attribute) == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
-}
-
 void emit_signal_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("semaphore.cuh");
-  const bool releases = statement.text("order") == "release";
-  std::string scopes(scope_name(statement, "told"));
-  if (statement.text("told") != statement.text("scope")) {
-    scopes += fmt::format(", {}", scope_name(statement));
-  }
   emit_object_op(access, emitter,
-                 fmt::format("tw::signal_semaphore<tw::Order::{}, {}>({}, {});",
-                             releases ? "kRelease" : "kRelaxed", scopes,
+                 fmt::format("tw::signal_semaphore<{}>({}, {});", telling_arguments(statement),
                              emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("semaphore.cuh");
-  const std::string_view timeout =
-      statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
-  std::string arguments =
-      fmt::format("{}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
-                  emitter.argument(access.values[0]), statement.integer("site"), timeout);
+  std::string arguments = fmt::format(
+      "{}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
+      emitter.argument(access.values[0]), statement.integer("site"), wait_timeout(statement));
   if (statement.flag("checked")) {
     arguments +=
         ", " + assertion("two program instances wait for one semaphore", statement, emitter);
   }
   const std::string text =
       access.num_elements() == 1
-          ? fmt::format("tw::wait_semaphore<{}>({});", scope_name(statement), arguments)
-          : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", scope_name(statement),
+          ? fmt::format("tw::wait_semaphore<{}>({});", object_scope(statement), arguments)
+          : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", object_scope(statement),
                         object_slice(access), arguments);
   emit_object_op(access, emitter, text);
 }
@@ -125,14 +104,8 @@ void emit_cpu_signal(const Statement& statement, CpuEmitter& emitter) {
   emitter.call_runtime("tilewire_signal_semaphore", arguments);
 }
 
-/// constants: site, number of dimensions, extents, strides.
 void emit_cpu_wait(const Statement& statement, CpuEmitter& emitter) {
-  const ObjectAccess access = ObjectAccess::of(statement);
-  std::vector<std::int64_t> constants = {statement.integer("site"),
-                                         static_cast<std::int64_t>(access.shape.size())};
-  constants.insert(constants.end(), access.shape.begin(), access.shape.end());
-  constants.insert(constants.end(), access.strides.begin(), access.strides.end());
-  emitter.call_reference(statement, "tilewire_wait_semaphores", constants);
+  emitter.call_reference(statement, "tilewire_wait_semaphores", wait_constants(statement));
 }
 
 OpInfo signal_op() {
@@ -159,7 +132,7 @@ OpInfo wait_op() {
       "of instances.";
   op.min_operands = 2;
   op.max_operands = 3;
-  op.attributes = {kPatient, kSite};
+  op.attributes = {kPatient, kWaitSite};
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kFrontend;
@@ -178,9 +151,7 @@ OpInfo semaphore_signal_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.push_back(
-      {"order", AttributeSpec::Kind::kText, true, "`release`, or `relaxed` where nothing is new"});
-  op.attributes.insert(op.attributes.end(), {kScope, kTold});
+  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;
@@ -197,7 +168,7 @@ OpInfo semaphore_wait_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kScope, kPatient, kSite, kChecked});
+  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kWaitSite, kChecked});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

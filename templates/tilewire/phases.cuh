@@ -28,40 +28,6 @@ TILEWIRE_DEVICE uint32_t load_phase_gpu(uint32_t* word) {
   return phase;
 }
 
-/// Looks whether others have arrived.
-template <bool kAcquires>
-TILEWIRE_DEVICE uint32_t poll_phase(uint32_t* word) {
-  uint32_t phase;
-  if constexpr (kAcquires) {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1]; // poll"
-                 : "=r"(phase)
-                 : "l"(word)
-                 : "memory");
-  } else {
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1]; // poll"
-                 : "=r"(phase)
-                 : "l"(word)
-                 : "memory");
-  }
-  return phase;
-}
-template <bool kAcquires>
-TILEWIRE_DEVICE uint32_t poll_phase_gpu(uint32_t* word) {
-  uint32_t phase;
-  if constexpr (kAcquires) {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1]; // poll"
-                 : "=r"(phase)
-                 : "l"(word)
-                 : "memory");
-  } else {
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // poll"
-                 : "=r"(phase)
-                 : "l"(word)
-                 : "memory");
-  }
-  return phase;
-}
-
 /// A look at a number that others count up, by those whose signals come from `kScope`.
 template <Scope kScope>
 TILEWIRE_DEVICE uint32_t load_acquire(const uint32_t* word) {
@@ -95,7 +61,23 @@ TILEWIRE_DEVICE int64_t load_acquire(const int64_t* word) {
   }
   return value;
 }
-/// The same without order, for what is looked at again where it matters.
+/// Looks whether others have arrived.
+template <bool kAcquires>
+TILEWIRE_DEVICE uint32_t poll_phase(uint32_t* word) {
+  if constexpr (kAcquires) return load_acquire<Scope::kSystem>(word);
+  uint32_t phase;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1]; // poll" : "=r"(phase) : "l"(word) : "memory");
+  return phase;
+}
+template <bool kAcquires>
+TILEWIRE_DEVICE uint32_t poll_phase_gpu(uint32_t* word) {
+  if constexpr (kAcquires) return load_acquire<Scope::kGpu>(word);
+  uint32_t phase;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // poll" : "=r"(phase) : "l"(word) : "memory");
+  return phase;
+}
+
+/// A look without order, for what is looked at again where it matters.
 template <Scope kScope>
 TILEWIRE_DEVICE int64_t load_relaxed(const int64_t* word) {
   int64_t value;

@@ -4,6 +4,13 @@
 #include <fmt/ranges.h>
 
 namespace tilewire {
+namespace {
+
+std::string_view scope_name(std::string_view scope) {
+  return scope == "gpu" ? "tw::Scope::kGpu" : "tw::Scope::kSystem";
+}
+
+}  // namespace
 
 void emit_object_op(const ObjectAccess& access, CudaEmitter& emitter, const std::string& text) {
   if (access.predicate == nullptr) return emitter.statement(text);
@@ -13,6 +20,23 @@ void emit_object_op(const ObjectAccess& access, CudaEmitter& emitter, const std:
 std::string object_slice(const ObjectAccess& access) {
   return fmt::format("tw::ObjectSlice<tw::Extents<{}>, tw::Extents<{}>>()",
                      fmt::join(access.shape, ", "), fmt::join(access.strides, ", "));
+}
+
+std::string_view object_scope(const Statement& statement) {
+  return scope_name(statement.text("scope"));
+}
+
+std::string telling_arguments(const Statement& statement) {
+  const std::string_view told = statement.text("told");
+  std::string arguments =
+      fmt::format("tw::Order::{}, {}",
+                  statement.text("order") == "release" ? "kRelease" : "kRelaxed", scope_name(told));
+  if (told != statement.text("scope")) arguments += fmt::format(", {}", object_scope(statement));
+  return arguments;
+}
+
+std::string_view wait_timeout(const Statement& statement) {
+  return statement.flag("patient") ? "tw::kNoDeadline" : "lane.timeout_ns";
 }
 
 }  // namespace tilewire

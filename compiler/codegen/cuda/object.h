@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/ops/object_access.h"
@@ -13,5 +14,15 @@ void emit_object_op(const ObjectAccess& access, CudaEmitter& emitter, const std:
 /// Which elements, from the first one on: `tw::ObjectSlice<tw::Extents<2, 8>, tw::Extents<8,
 /// 1>>{}`.
 std::string object_slice(const ObjectAccess& access);
+
+/// Where those are who use the object: `tw::Scope::kGpu`.
+std::string_view object_scope(const Statement& statement);
+
+/// Template arguments of what tells: `tw::Order::kRelease, tw::Scope::kGpu, tw::Scope::kSystem`,
+/// who is told and, where that is another scope, who uses the object.
+std::string telling_arguments(const Statement& statement);
+
+/// Nanoseconds until a wait gives up: `lane.timeout_ns`.
+std::string_view wait_timeout(const Statement& statement);
 
 }  // namespace tilewire
