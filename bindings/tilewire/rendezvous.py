@@ -83,7 +83,7 @@ class Rendezvous:
             self._require_turn(rank, what)
 
     def stop(self, error: BaseException) -> None:
-        """From outside of the ranks: ends them at their next collective call, and their launches."""
+        """From outside of the ranks: ends their launches, and them at the next collective call."""
         if self._error is None:
             self._error = (None, error)
         self._launches.end()  # whoever runs them holds the lock

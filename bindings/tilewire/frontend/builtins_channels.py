@@ -20,6 +20,11 @@ def _values(call: Call, value: Any) -> list[Any]:
         leaves = [value.values[name] for name, _ in value.record.fields]
     else:
         leaves = flatten(value)
+    if not leaves:
+        call.fail(
+            f"sends tiles, scalars, and tuples or records of them, found {describe(value)}"
+            + (": tw.load it" if isinstance(value, Value) and value.type.is_view else "")
+        )
     return [call.operand(each, "a message") for each in leaves]
 
 

@@ -216,3 +216,14 @@ def test_an_exchange_in_a_slot_of_a_part(comm):
 def test_a_channel_larger_than_memory_can_be(comm):
     with pytest.raises(tw.UserError, match="make it smaller"):
         comm.channel((2**20,), tile=2**20, dtype=tw.f32, depth=2**20)
+
+
+@tw.kernel
+def send_view(x: tw.Tensor["N"], ch: tw.Channel):
+    tw.send(ch[0, 0], x[:])  # error
+
+
+def test_a_message_that_was_not_loaded(comm):
+    message = refused(send_view, X, queue(comm))
+    assert "sends tiles, scalars, and tuples or records of them, found the view" in message
+    assert message.endswith("tw.load it")
