@@ -57,6 +57,7 @@ class Rendezvous:
         self._condition = threading.Condition()
         self._turn = 0  # the rank that runs
         self._is_stopped = False
+        self.has_failed = False  # a launch or a collective call, whoever has handled that
         self._arrivals: dict[int, _Arrival] = {}
         self._under_way: set[int] = set()  # ranks whose launch is
         self._results: dict[int, Any] = {}
@@ -183,6 +184,7 @@ class Rendezvous:
             if isinstance(error, HangError) and hasattr(error, "add_note"):
                 for rank, arrival in self._arrivals.items():
                     error.add_note(f"rank {rank} is in {arrival.what}")
+            self.has_failed = True
             self._results.update({rank: _Failure(error) for rank in self._under_way})
             self._under_way.clear()
 
@@ -197,6 +199,7 @@ class Rendezvous:
             results = arrivals[first].carry_out(requests)
             self._results.update({rank: results[rank] for rank in arrivals})
         except Exception as error:
+            self.has_failed = True
             self._results.update({rank: _Failure(error) for rank in arrivals})
         self._arrivals = {}
 

@@ -79,6 +79,8 @@ def spawn(
         raise
     host.is_closed = True
     meeting.raise_error()
+    if not meeting.has_failed:  # ranks that went on after an error may have left out anything
+        host.order.require_complete()
     return results
 
 

@@ -111,6 +111,7 @@ class LaunchOrder:
 
     def __init__(self, size: int) -> None:
         self._counts = [0] * size
+        self._has_failed = False
         self._first: dict[int, tuple[int, Any, str]] = {}  # by number; until all ranks have made it
 
     def add(self, rank: int, protocol: Any, described: str) -> None:
@@ -121,11 +122,21 @@ class LaunchOrder:
             number, (rank, protocol, described)
         )
         if protocol != first_protocol:
+            self._has_failed = True
             raise HangError(
                 f"ranks launch different things: rank {first_rank} {first}, rank {rank} {described}"
             )
         if min(self._counts) > number:
             del self._first[number]
+
+    def require_complete(self) -> None:
+        """HangError where a rank has left out what another one launched."""
+        for number, (rank, _, described) in () if self._has_failed else self._first.items():
+            missing = next(r for r, count in enumerate(self._counts) if count <= number)
+            raise HangError(
+                f"ranks launch different things: rank {rank} {described}, rank {missing} returned "
+                f"without launching it"
+            )
 
 
 class HostRequest:

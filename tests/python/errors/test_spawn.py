@@ -203,3 +203,19 @@ def test_interrupt_ends_launches(last_one_counts):
     while any(each.name.startswith("rank ") for each in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@tw.kernel
+def set_at_the_next(f: tw.Flag, *, n: tw.const):
+    tw.set(f.at((tw.rank() + 1) % tw.world_size())[0])
+
+
+def test_a_launch_that_need_not_wait_and_that_one_rank_leaves_out():
+    def main(comm):
+        flag = comm.flag(1)
+        for n in range(2 if comm.rank == 1 else 3):
+            set_at_the_next[1](flag, n=n)
+
+    message = r"rank 0 set_at_the_next\[1\]\(n=2\), rank 1 returned without launching it"
+    with pytest.raises(tw.HangError, match=message):
+        tw.spawn(main, world="3")
