@@ -18,7 +18,6 @@ class CpuMessage {
 
   /// Of a buffer, in whole lines.
   std::int64_t num_bytes() const { return num_bytes_; }
-  std::size_t num_fields() const { return fields_.size(); }
 
   /// Writes the first or the second half of a field's words.
   void write_half(std::byte* to, std::size_t field, int half, const CpuTile& value,

@@ -151,19 +151,6 @@ CpuSymbol symbol(std::string_view name, Function* function) {
 
 }  // namespace
 
-void start_from_launch(const std::uint64_t* addresses, int world_size, std::int64_t launches) {
-  for (int rank = 0; rank < world_size; ++rank) {
-    auto* memory = reinterpret_cast<std::byte*>(addresses[rank]);
-    auto* state = reinterpret_cast<device::LaunchState*>(memory);
-    state->word = device::word_after(launches);
-    state->num_fills = launches;
-    for (int peer = 0; peer < world_size; ++peer) {
-      *reinterpret_cast<std::int64_t*>(
-          memory + device::started_offset(static_cast<std::uint64_t>(peer))) = launches;
-    }
-  }
-}
-
 std::vector<CpuSymbol> launch_state_references() {
   return {symbol("tilewire_generation", generation), symbol("tilewire_announce", announce),
           symbol("tilewire_await_done", await_done), symbol("tilewire_leave", leave)};

@@ -70,19 +70,6 @@ class Function:
             waiting.extend(following)
         return True
 
-    def can_return_to(self, index: int) -> bool:
-        """Whether the instruction stands in a loop."""
-        seen: set[int] = set()
-        waiting = list(self.instructions[index].successors)
-        while waiting:
-            each = waiting.pop()
-            if each == index:
-                return True
-            if each not in seen:
-                seen.add(each)
-                waiting.extend(self.instructions[each].successors)
-        return False
-
 
 def functions_of(ptx: str) -> list[Function]:
     """Those with a body."""

@@ -93,10 +93,6 @@ def is_bulk_wait(each: Instruction) -> bool:
     return each.name == "cp.async.bulk.wait_group" and each.text.split()[-1] == "0"
 
 
-def is_data_store(each: Instruction) -> bool:
-    return each.name.startswith("st.global") or each.name.startswith("st.volatile.global")
-
-
 def violations(source: str, ptx: str) -> list[str]:
     """What breaks a rule, in words; empty: nothing."""
     kernel = Kernel(source, ptx)
