@@ -27,7 +27,6 @@ class LaunchGuard {
                  : "=r"(number_)
                  : "l"(num_launches(lane_, peer(index())))
                  : "memory");
-    is_silent_ = true;
   }
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
@@ -35,9 +34,10 @@ class LaunchGuard {
   /// Before the first wait, behind what was sent: tells the peers which launch this is, and looks
   /// at what they told of the one before. Later calls do nothing.
   TILEWIRE_DEVICE void announce() {
-    if (!is_silent_) return;
-    is_silent_ = false;
-    const uint32_t number = number_ + 1;
+    if (number_ == kTold) return;
+    const uint32_t before = number_;
+    const uint32_t number = before + 1;
+    number_ = kTold;
     if (index() == 0) {
       tell(lane_, lane_.lsa_rank, number);
       if (running_ != 0) report_misfit(lane_, rank_, lane_.launch_hash, running_);
@@ -45,8 +45,8 @@ class LaunchGuard {
     TILEWIRE_ROLLED
     for (uint32_t i = index(); i < lane_.lsa_size - 1; i += kThreads) {
       tell(lane_, peer(i), number);
-      const uint64_t own = told(lane_, lane_.lsa_rank, number_);
-      const uint64_t theirs = told(lane_, peer(i), number_);
+      const uint64_t own = told(lane_, lane_.lsa_rank, before);
+      const uint64_t theirs = told(lane_, peer(i), before);
       if (own >> 32 != theirs >> 32 || own == theirs) continue;
       report_misfit(lane_, rank_ - lane_.lsa_rank + peer(i), static_cast<uint32_t>(own),
                     static_cast<uint32_t>(theirs));
@@ -65,11 +65,12 @@ class LaunchGuard {
   /// The i-th of the team's other ranks.
   TILEWIRE_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= lane_.lsa_rank ? 1 : 0); }
 
+  static constexpr uint32_t kTold = ~uint32_t{0};  ///< beyond all numbers
+
   const Lane& lane_;
   const uint32_t rank_;
-  bool is_silent_ = false;
-  uint32_t running_ = 0;  ///< hash of a launch of the lane that hasn't ended; 0: there is none
-  uint32_t number_ = 0;   ///< of launches before this one
+  uint32_t running_ = 0;     ///< hash of a launch of the lane that hasn't ended; 0: there is none
+  uint32_t number_ = kTold;  ///< of launches before this one, while the peers aren't told
 };
 
 }  // namespace tilewire::device
