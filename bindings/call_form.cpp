@@ -217,6 +217,7 @@ bool CallForm::fill(const CallArguments& arguments, const std::int64_t* dimensio
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
       case ArgumentSlot::Kind::kCounters:
+      case ArgumentSlot::Kind::kTensorMap:
         break;
     }
   }

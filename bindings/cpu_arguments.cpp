@@ -29,6 +29,7 @@ std::uint64_t slot_of(const ArgumentSlot& slot, const BoundArguments& bound) {
     case ArgumentSlot::Kind::kDeviceComm:
     case ArgumentSlot::Kind::kLane:
     case ArgumentSlot::Kind::kCounters:
+    case ArgumentSlot::Kind::kTensorMap:
       return 0;  // the CPU's lane and counters belong to the launch
   }
   throw InternalError("an argument slot of an unknown kind");

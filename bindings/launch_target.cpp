@@ -99,6 +99,7 @@ std::vector<ArgumentValue> values_of(const Artifact& artifact, const BoundArgume
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
       case ArgumentSlot::Kind::kCounters:
+      case ArgumentSlot::Kind::kTensorMap:
         break;
     }
   }

@@ -36,8 +36,8 @@ class LaunchTarget {
   virtual int auto_grid(std::span<const std::int64_t> extents) const = 0;
   /// UserError where such a grid can't run, or the lane's budget doesn't allow it.
   virtual void check_grid(std::int64_t grid) const = 0;
-  /// One value per slot of `Artifact::arguments`; those of kDeviceComm, kLane and kCounters are the
-  /// target's own. Needs no GIL; calls may come from several threads at once.
+  /// One value per slot of `Artifact::arguments`; those of kDeviceComm, kLane, kCounters and
+  /// kTensorMap are the target's own. Needs no GIL; calls may come from several threads at once.
   virtual void launch(int grid, std::uintptr_t stream, const ArgumentValue* values) = 0;
 };
 

@@ -49,8 +49,9 @@ class RecordingTarget : public LaunchTarget {
     const auto layout = ArgumentLayout::of(*artifact_, kDeviceCommBytes);
     const std::size_t size = std::min(layout.slots.at(index).size, sizeof(ArgumentValue));
     const ArgumentSlot::Kind kind = artifact_->arguments.at(index).kind;
-    const bool is_own = kind != ArgumentSlot::Kind::kDeviceComm &&
-                        kind != ArgumentSlot::Kind::kLane && kind != ArgumentSlot::Kind::kCounters;
+    const bool is_own =
+        kind != ArgumentSlot::Kind::kDeviceComm && kind != ArgumentSlot::Kind::kLane &&
+        kind != ArgumentSlot::Kind::kCounters && kind != ArgumentSlot::Kind::kTensorMap;
     return py::bytes(reinterpret_cast<const char*>(&values_[index]), is_own ? size : 0);
   }
 

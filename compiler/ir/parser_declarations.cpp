@@ -115,7 +115,8 @@ void ProgramParser::attributes_of_parameter() {
       parameter.rotate = *copies;
     } else if (!fact(name, value)) {
       fail_at(start, fmt::format("`{} = {}` is no fact about a parameter; those are "
-                                 "`contiguous = true`, `alignment = 16` and `local_only = true`",
+                                 "`contiguous = true`, `alignment = 16`, `local_only = true` and "
+                                 "`mappable = true`",
                                  name, to_string(value)));
     }
   }
@@ -154,6 +155,9 @@ bool ProgramParser::fact(std::string_view name, const Attribute& value) {
   } else if (flag && name == "local_only") {
     program_.facts.local_only.resize(index + 1);
     program_.facts.local_only[index] = *flag;
+  } else if (flag && name == "mappable") {
+    program_.facts.mappable.resize(index + 1);
+    program_.facts.mappable[index] = *flag;
   } else if (const auto* bytes = std::get_if<std::int64_t>(&value);
              bytes && name == "alignment" && *bytes > 0 && *bytes <= (1 << 20)) {
     program_.facts.alignment.resize(index + 1, 1);
@@ -169,6 +173,7 @@ void ProgramParser::finish_declarations() {
   if (!program_.facts.contiguous.empty()) program_.facts.contiguous.resize(num_parameters);
   if (!program_.facts.alignment.empty()) program_.facts.alignment.resize(num_parameters, 1);
   if (!program_.facts.local_only.empty()) program_.facts.local_only.resize(num_parameters);
+  if (!program_.facts.mappable.empty()) program_.facts.mappable.resize(num_parameters);
   for (const Parameter& parameter : program_.parameters) {
     program_.body.arguments.push_back(parameter.value);
   }

@@ -97,6 +97,9 @@ class Printer {
     if (index < program_.facts.local_only.size()) {
       facts["local_only"] = static_cast<bool>(program_.facts.local_only[index]);
     }
+    if (index < program_.facts.mappable.size()) {
+      facts["mappable"] = static_cast<bool>(program_.facts.mappable[index]);
+    }
     return facts;
   }
 

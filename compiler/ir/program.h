@@ -137,6 +137,9 @@ struct LocalFacts {
   std::vector<int> alignment;
   /// Parameter index → a tensor whose memory is in no window: no peer can see what is stored there.
   std::vector<bool> local_only;
+  /// Parameter index → a tensor map can describe this rank's copy (`is_mappable`), its last
+  /// dimension innermost.
+  std::vector<bool> mappable;
   bool operator==(const LocalFacts&) const = default;
 };
 

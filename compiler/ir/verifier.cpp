@@ -112,7 +112,7 @@ void Verifier::verify_signature() {
           fmt::format("dimension `{}` has type {}", name, value->type.to_string()));
   }
   for (const auto& fact_size : {program_.facts.contiguous.size(), program_.facts.alignment.size(),
-                                program_.facts.local_only.size()}) {
+                                program_.facts.local_only.size(), program_.facts.mappable.size()}) {
     check(fact_size == 0 || fact_size == num_parameters, nullptr,
           "facts must be known for all parameters or for none");
   }

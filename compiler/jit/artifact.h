@@ -6,6 +6,7 @@
 
 #include "compiler/ir/program.h"
 #include "compiler/jit/target.h"
+#include "compiler/jit/tensor_map.h"
 
 namespace tilewire {
 
@@ -41,8 +42,9 @@ struct ArgumentSlot {
     kStride,      ///< int64, elements: of parameter `index`, dimension `dimension`
     kDeviceComm,  ///< ncclDevComm by value, as opaque bytes
     kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh)
-    kCounters,  ///< void*: `LaunchRules::num_counters` and one more 64-bit words of device memory,
-                ///< 0 when a launch starts and when it has ended, used by no other meanwhile
+    kCounters,   ///< void*: `LaunchRules::num_counters` and one more 64-bit words of device memory,
+                 ///< 0 when a launch starts and when it has ended, used by no other meanwhile
+    kTensorMap,  ///< tilewire::device::TensorMap by value, of `Artifact::tensor_maps[index]`
   };
   Kind kind = Kind::kTensor;
   int index = 0;
@@ -90,6 +92,7 @@ struct Artifact {
   std::vector<std::string> dimensions;
   LocalFacts facts;
   std::vector<ArgumentSlot> arguments;
+  std::vector<TensorMapSpec> tensor_maps;
   std::vector<WaitSite> wait_sites;
   LaunchRules launch;
   Resources resources;

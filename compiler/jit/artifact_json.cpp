@@ -14,8 +14,9 @@ using Json = nlohmann::ordered_json;
 /// Enumerators by name, in their order: a file stays readable when one is added.
 constexpr const char* kParameterKinds[] = {"tensor",    "window", "scalar",
                                            "semaphore", "flag",   "channel"};
-constexpr const char* kSlotKinds[] = {"tensor", "window",      "scalar", "extent",
-                                      "stride", "device_comm", "lane",   "counters"};
+constexpr const char* kSlotKinds[] = {"tensor",      "window", "scalar",   "extent",    "stride",
+                                      "device_comm", "lane",   "counters", "tensor_map"};
+constexpr const char* kSwizzles[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 
 template <typename Enum, std::size_t kCount>
 Enum enum_from(const Json& json, const char* const (&names)[kCount]) {
@@ -112,6 +113,21 @@ ArgumentSlot slot_from(const Json& json) {
           int_from(json.at("dimension"))};
 }
 
+Json to_value(const TensorMapSpec& map) {
+  return {{"parameter", map.parameter},
+          {"dtype", name_of(map.dtype)},
+          {"dimensions", map.dimensions},
+          {"box", map.box},
+          {"swizzle", kSwizzles[static_cast<std::size_t>(map.swizzle)]}};
+}
+
+TensorMapSpec tensor_map_from(const Json& json) {
+  return {int_from(json.at("parameter")), dtype_from(json.at("dtype")),
+          list_from<int>(json.at("dimensions"), int_from),
+          json.at("box").get<std::vector<std::int64_t>>(),
+          enum_from<TensorMapSpec::Swizzle>(json.at("swizzle"), kSwizzles)};
+}
+
 Json to_value(const WaitSite& site) {
   return {{"location", to_value(site.location)}, {"what", site.what}};
 }
@@ -195,7 +211,9 @@ Artifact artifact_from(const Json& json) {
   artifact.facts.contiguous = json.at("contiguous").get<std::vector<bool>>();
   artifact.facts.alignment = list_from<int>(json.at("alignment"), int_from);
   artifact.facts.local_only = json.at("local_only").get<std::vector<bool>>();
+  artifact.facts.mappable = json.at("mappable").get<std::vector<bool>>();
   artifact.arguments = list_from<ArgumentSlot>(json.at("arguments"), slot_from);
+  artifact.tensor_maps = list_from<TensorMapSpec>(json.at("tensor_maps"), tensor_map_from);
   artifact.wait_sites = list_from<WaitSite>(json.at("wait_sites"), site_from);
   artifact.launch = launch_from(json.at("launch"));
   artifact.resources = resources_from(json.at("resources"));
@@ -218,7 +236,9 @@ std::string to_json(const Artifact& artifact) {
                      {"contiguous", artifact.facts.contiguous},
                      {"alignment", artifact.facts.alignment},
                      {"local_only", artifact.facts.local_only},
+                     {"mappable", artifact.facts.mappable},
                      {"arguments", to_list(artifact.arguments)},
+                     {"tensor_maps", to_list(artifact.tensor_maps)},
                      {"wait_sites", to_list(artifact.wait_sites)},
                      {"launch", to_value(artifact.launch)},
                      {"resources", to_value(artifact.resources)},

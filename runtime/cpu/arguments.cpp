@@ -37,6 +37,7 @@ class Packing {
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
       case ArgumentSlot::Kind::kCounters:
+      case ArgumentSlot::Kind::kTensorMap:
         return 0;  // the virtual world's own
     }
     throw InternalError("an argument slot of an unknown kind");

@@ -51,6 +51,9 @@ ArgumentLayout::Slot shape_of(const Artifact& artifact, const ArgumentSlot& slot
       return {.offset = 0, .size = device_comm_bytes, .alignment = kWord};
     case ArgumentSlot::Kind::kLane:
       return {.offset = 0, .size = sizeof(device::Lane), .alignment = alignof(device::Lane)};
+    case ArgumentSlot::Kind::kTensorMap:
+      return {
+          .offset = 0, .size = sizeof(device::TensorMap), .alignment = alignof(device::TensorMap)};
   }
   throw InternalError("an argument slot of unknown kind");
 }

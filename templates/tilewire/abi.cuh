@@ -103,11 +103,17 @@ struct WindowHandle {
   uint64_t stride;  // bytes from an LSA rank's copy to the next one's: where peers' element 0 is
 };
 
+/// How the TMA unit finds a tensor's boxes in memory; opaque (`CUtensorMap`).
+struct alignas(64) TensorMap {
+  char bytes[128];
+};
+
 static_assert(sizeof(HangReport) == 32);
 static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
 static_assert(sizeof(Misfit) == 16);
 static_assert(sizeof(Lane) == 104);
 static_assert(sizeof(LaunchLog) == 64);
 static_assert(sizeof(WindowHandle) == 32);
+static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);
 
 }  // namespace tilewire::device

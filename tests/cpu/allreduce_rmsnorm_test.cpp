@@ -141,6 +141,7 @@ struct Problem {
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
       case ArgumentSlot::Kind::kCounters:
+      case ArgumentSlot::Kind::kTensorMap:
         return 0;
     }
     return 0;

@@ -13,7 +13,7 @@ TEST_CASE("error: IR text, fact") {
 )";
   CHECK(message_of<UserError>([&] { parse_program(text); }) ==
         "<ir text>:2: `alignment = 0` is no fact about a parameter; those are `contiguous = true`, "
-        "`alignment = 16` and `local_only = true`");
+        "`alignment = 16`, `local_only = true` and `mappable = true`");
 }
 
 }  // namespace tilewire

@@ -118,6 +118,7 @@ void NormRun::pack_values() {
         case ArgumentSlot::Kind::kDeviceComm:
         case ArgumentSlot::Kind::kLane:
         case ArgumentSlot::Kind::kCounters:
+        case ArgumentSlot::Kind::kTensorMap:
           break;
       }
       values_.push_back(value);

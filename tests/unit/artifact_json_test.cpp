@@ -25,12 +25,18 @@ Artifact full_artifact() {
   artifact.parameters = {window, scalar};
   artifact.written = {true, false};
   artifact.dimensions = {"T", "U"};
-  artifact.facts = {{true, false}, {16, 4}, {}};
+  artifact.facts = {{true, false}, {16, 4}, {}, {false, true}};
   using Kind = ArgumentSlot::Kind;
   for (const Kind kind : {Kind::kTensor, Kind::kWindow, Kind::kScalar, Kind::kExtent, Kind::kStride,
-                          Kind::kDeviceComm, Kind::kLane, Kind::kCounters}) {
+                          Kind::kDeviceComm, Kind::kLane, Kind::kCounters, Kind::kTensorMap}) {
     artifact.arguments.push_back({kind, static_cast<int>(artifact.arguments.size()), 2});
   }
+  artifact.tensor_maps = {{.parameter = 0,
+                           .dtype = DType::kBF16,
+                           .dimensions = {1, 0, TensorMapSpec::kLsaRank},
+                           .box = {64, 128, 1},
+                           .swizzle = TensorMapSpec::Swizzle::k128Bytes},
+                          {.parameter = 1, .dimensions = {0}, .box = {256}}};
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
   artifact.launch = {512, 2, true, 1024, {{1, 1}, {0, 1}}, 7, 3};
   artifact.resources = {true, false, true, false};
@@ -59,6 +65,7 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.dimensions == artifact.dimensions);
   CHECK(read.facts == artifact.facts);
   CHECK(read.arguments == artifact.arguments);
+  CHECK(read.tensor_maps == artifact.tensor_maps);
   REQUIRE(read.wait_sites.size() == 1);
   CHECK(read.wait_sites[0].location == artifact.wait_sites[0].location);
   CHECK(read.wait_sites[0].what == artifact.wait_sites[0].what);

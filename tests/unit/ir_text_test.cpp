@@ -23,9 +23,9 @@ constexpr const char* kEverything =
   const dtype = bf16
   const flag = true
   const sizes = [1, 2]
-  window %x: bf16[T, 64] {alignment = 16, contiguous = true}
-  tensor %y: f32[T, U, 3] {alignment = 4, contiguous = false}
-  scalar %eps: f32 {alignment = 1, contiguous = false}
+  window %x: bf16[T, 64] {alignment = 16, contiguous = true, mappable = true}
+  tensor %y: f32[T, U, 3] {alignment = 4, contiguous = false, mappable = false}
+  scalar %eps: f32 {alignment = 1, contiguous = false, mappable = false}
   dimension %T
   dimension %U
 } body {

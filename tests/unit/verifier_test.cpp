@@ -182,6 +182,8 @@ TEST_CASE("the verifier checks the signature") {
         "invalid IR: program @p: `x` has type view<f32[?, 64]>, but is declared view<f16[?, 64]>");
   CHECK(complaint([](Program& p) { p.facts.contiguous = {true}; }) ==
         "invalid IR: program @p: facts must be known for all parameters or for none");
+  CHECK(complaint([](Program& p) { p.facts.mappable = {true}; }) ==
+        "invalid IR: program @p: facts must be known for all parameters or for none");
   CHECK(complaint([](Program& p) { p.useful_grid = {{1, 1}}; }) ==
         "invalid IR: program @p: there is no dimension 1");
 }

@@ -60,7 +60,7 @@ using CpuReference = void (*)(CpuInstance* instance, const CpuTile* tiles,
 /// - kWindow: the address of an array of `world_size` addresses, of element 0 of each rank's copy
 /// - kScalar: the value's bits in the low bytes, as it lies in memory
 /// - kExtent, kStride: an int64; strides in elements
-/// - kDeviceComm, kLane, kCounters: unused, 0
+/// - kDeviceComm, kLane, kCounters, kTensorMap: unused, 0
 ///
 /// The code calls the functions of `runtime/cpu/symbols.h` by name. In its loops it counts rounds,
 /// and calls `tilewire_check_in` after the first one and then when as many are done as that said.

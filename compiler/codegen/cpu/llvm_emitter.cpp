@@ -96,6 +96,7 @@ void LlvmEmitter::bind_arguments() {
       case ArgumentSlot::Kind::kDeviceComm:
       case ArgumentSlot::Kind::kLane:
       case ArgumentSlot::Kind::kCounters:
+      case ArgumentSlot::Kind::kTensorMap:
         break;
     }
   }

@@ -252,6 +252,12 @@ std::string CudaEmitter::stride(const Value* view, int dimension) const {
   throw InternalError(fmt::format("stride {} of '{}' is no argument", dimension, view->name));
 }
 
+std::string CudaEmitter::tensor_map(int index) const {
+  const auto found = tensor_maps_.find(index);
+  if (found != tensor_maps_.end()) return found->second;
+  throw InternalError(fmt::format("tensor map {} is no argument", index));
+}
+
 std::string CudaEmitter::size(std::int64_t number) const {
   const auto found = named_sizes_.find(number);
   return found == named_sizes_.end() ? fmt::format("{}", number) : found->second;

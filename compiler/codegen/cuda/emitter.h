@@ -66,6 +66,7 @@ class CudaEmitter {
   /// a constant, computed before its first wait; else an expression.
   std::string peer_address(const Value* view, const Value* rank);
   std::string stride(const Value* view, int dimension) const;
+  std::string tensor_map(int index) const;               ///< of `Artifact::tensor_maps`
   std::string size(std::int64_t number) const;           ///< by name where the user named it
   std::string shared(const Statement& statement) const;  ///< where its shared memory begins
   void include(std::string_view header);                 ///< a device header
@@ -116,6 +117,7 @@ class CudaEmitter {
   /// Window parameter and constant LSA rank → name of the address there.
   std::map<std::pair<const Value*, std::int64_t>, std::string> peer_addresses_;
   std::map<std::pair<const Value*, int>, std::string> strides_;
+  std::map<int, std::string> tensor_maps_;
   std::map<std::int64_t, std::string> named_sizes_;
   std::set<std::string, std::less<>> includes_;
   std::vector<std::string> device_functions_;

@@ -195,6 +195,15 @@ std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
       return "const __grid_constant__ tw::Lane lane";
     case Kind::kCounters:
       return "uint64_t* counter_words";
+    case Kind::kTensorMap: {
+      emitter_.include("abi.cuh");
+      const TensorMapSpec& map = description_.tensor_maps.at(index);
+      const std::string& parameter =
+          program_.parameters.at(static_cast<std::size_t>(map.parameter)).name;
+      emitter_.tensor_maps_[slot.index] = named(parameter + "_map", nullptr);
+      return fmt::format("const __grid_constant__ tw::TensorMap {}",
+                         emitter_.tensor_maps_[slot.index]);
+    }
   }
   throw InternalError("an argument of unknown kind");
 }
