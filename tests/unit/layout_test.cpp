@@ -1,43 +1,9 @@
 #include "templates/tilewire/layout.cuh"
 
-#include <vector>
-
-#include "tests/catch.h"
+#include "tests/unit/check_layout.h"
 
 namespace tilewire::device {
 namespace {
-
-/// What every layout promises. `copies`: threads that hold each element.
-template <typename L>
-void check_layout(int copies) {
-  constexpr auto kCount = static_cast<std::size_t>(L::kElements);
-  std::vector<int> holders(kCount, 0);
-  std::vector<int> owners(kCount, 0);
-  bool has_padding = false;
-  static_assert(L::kRegisters % L::kVector == 0);
-  for (int thread = 0; thread < L::kThreads; ++thread) {
-    for (int slot = 0; slot < L::kRegisters; ++slot) {
-      if (!L::holds(thread, slot)) {
-        REQUIRE_FALSE(L::owns(thread, slot));
-        has_padding = true;
-        continue;
-      }
-      const int element = L::element(thread, slot);
-      REQUIRE(element >= 0);
-      REQUIRE(element < L::kElements);
-      ++holders[static_cast<std::size_t>(element)];
-      owners[static_cast<std::size_t>(element)] += L::owns(thread, slot) ? 1 : 0;
-      // A vector's elements are neighbours, and held together.
-      if (slot % L::kVector == 0) continue;
-      REQUIRE(L::holds(thread, slot - 1));
-      REQUIRE(element == L::element(thread, slot - 1) + 1);
-    }
-  }
-  for (const int count : holders) REQUIRE(count == copies);
-  for (const int count : owners) REQUIRE(count == 1);
-  CHECK(L::kIsFull == !has_padding);
-  CHECK(L::kIsReplicated == (copies > 1));
-}
 
 /// `Rows` with its two slices: each holds what the threads of a row or column need.
 template <int kRows, int kColumns, int kVector, int kLanes, int kThreads>

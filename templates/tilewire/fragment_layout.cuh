@@ -1,0 +1,112 @@
+// How the accumulators of wgmma are spread over a CTA's warpgroups: the layout of products that
+// read their operands from shared memory. Plain arithmetic: the code generator and the unit tests
+// compile this file too.
+#pragma once
+
+#include "tilewire/layout.cuh"
+
+namespace tilewire::device {
+
+inline constexpr int kWarpgroupThreads = 128;
+/// Rows of the result of one `wgmma`; each of the four warps has 16 of them.
+inline constexpr int kWgmmaRows = 64;
+
+// `wgmma.m64nNkX` (PTX ISA, "Register Fragments"): in every 8 columns a thread holds two neighbours
+// of row lane / 4 of its warp's 16, then the same of the row 8 further down.
+
+/// Columns of the instruction that begins a product of `columns` columns. The same goes for what is
+/// left behind it: together they begin at multiples of 64 or end before the next one.
+TILEWIRE_CONSTEXPR int wgmma_columns(int columns) {
+  if (columns >= 256) return 256;
+  if (columns >= 64) return columns / 32 * 32;
+  return columns >= 32 ? 32 : columns >= 16 ? 16 : 8;
+}
+
+/// A product of `kRows` x `kColumns`: whole rows, in blocks of 64, the first of them the first
+/// warpgroup's. `kRows` is a multiple of 64 per warpgroup, `kColumns` of 8. A block's registers lie
+/// one behind the other, and those of any 8 columns of it: where `wgmma` wants them.
+template <int kRows_, int kColumns_, int kThreads_>
+struct Fragment {
+  static constexpr int kRows = kRows_;
+  static constexpr int kColumns = kColumns_;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kRows * kColumns;
+  static constexpr int kVector = 2;
+  static constexpr int kWarpgroups = kThreads / kWarpgroupThreads;
+  static constexpr int kBlocks = kRows / kWarpgroups / kWgmmaRows;  ///< of each warpgroup
+  static constexpr int kBlockSlots = kColumns / 2;                  ///< registers of a block
+  static constexpr int kRegisters = kBlocks * kBlockSlots;
+  static constexpr bool kIsFull = true;
+  static constexpr bool kIsReplicated = false;
+  static_assert(kThreads % kWarpgroupThreads == 0 && kColumns % 8 == 0);
+  static_assert(kRows % (kWarpgroups * kWgmmaRows) == 0);
+
+  /// The first of the 16 rows that a thread's warp has of a block.
+  static TILEWIRE_CONSTEXPR int warp_row(int thread, int block) {
+    return (thread / kWarpgroupThreads * kBlocks + block) * kWgmmaRows +
+           thread % kWarpgroupThreads / kWarpThreads * 16;
+  }
+  static TILEWIRE_CONSTEXPR int row(int thread, int slot) {
+    return warp_row(thread, slot / kBlockSlots) + thread % kWarpThreads / 4 + slot / 2 % 2 * 8;
+  }
+  static TILEWIRE_CONSTEXPR int column(int thread, int slot) {
+    return slot % kBlockSlots / 4 * 8 + thread % 4 * 2 + slot % 2;
+  }
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    return row(thread, slot) * kColumns + column(thread, slot);
+  }
+  static TILEWIRE_CONSTEXPR bool holds(int, int) { return true; }
+  static TILEWIRE_CONSTEXPR bool owns(int, int) { return true; }
+};
+
+/// The slice of `Fragment` that a reduction along the rows leaves: one element per row, held by the
+/// four threads that share the row.
+template <int kRows, int kThreads_>
+struct FragmentPerRow {
+  using Whole = Fragment<kRows, 8, kThreads_>;  // two rows to four slots
+  static constexpr int kVector = 1;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kRows;
+  static constexpr int kLanes = 4;
+  static constexpr int kRegisters = Whole::kRegisters / 2;
+  static constexpr bool kIsFull = true;
+  static constexpr bool kIsReplicated = true;
+
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    return Whole::row(thread, slot * 2);
+  }
+  static TILEWIRE_CONSTEXPR bool holds(int, int) { return true; }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int) { return thread % kLanes == 0; }
+  /// Where a thread holds the element that slot `of` of the whole rows `L` lies in the row of.
+  template <typename L>
+  static TILEWIRE_CONSTEXPR int slot(int of) {
+    static_assert(L::kRows == kRows && L::kThreads == kThreads);
+    return of / L::kBlockSlots * 2 + of / 2 % 2;
+  }
+};
+
+/// The slice of `Fragment` that a reduction over the rows leaves: one element per column, held by
+/// eight threads of every warp.
+template <int kColumns, int kThreads_>
+struct FragmentPerColumn {
+  static constexpr int kVector = 2;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kElements = kColumns;
+  static constexpr int kRegisters = kColumns / 4;
+  static constexpr bool kIsFull = true;
+  static constexpr bool kIsReplicated = true;
+
+  static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
+    return slot / 2 * 8 + thread % 4 * 2 + slot % 2;
+  }
+  static TILEWIRE_CONSTEXPR bool holds(int, int) { return true; }
+  static TILEWIRE_CONSTEXPR bool owns(int thread, int) { return thread < 4; }
+  /// Where a thread holds the element that slot `of` of the whole rows `L` lies in the column of.
+  template <typename L>
+  static TILEWIRE_CONSTEXPR int slot(int of) {
+    static_assert(L::kColumns == kColumns && L::kThreads == kThreads);
+    return of % L::kBlockSlots / 4 * 2 + of % 2;
+  }
+};
+
+}  // namespace tilewire::device

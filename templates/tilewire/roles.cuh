@@ -1,0 +1,55 @@
+// The two roles of a CTA that multiplies out of shared memory: threads 0 … kThreads - 1, whole
+// warpgroups, are its consumers, and do all that a kernel without roles does; the warpgroup behind
+// them is the producer, one thread of which fills the ring.
+#pragma once
+
+#include "tilewire/fragment_layout.cuh"
+
+namespace tilewire::device {
+
+/// Registers of a thread after `give_registers`, `take_registers`: 64 K in all, in eights. What a
+/// kernel starts with is the even share, which is enough for one consumer warpgroup.
+TILEWIRE_CONSTEXPR int producer_registers(int threads) {
+  return threads == 2 * kWarpgroupThreads ? 40 : 32;
+}
+TILEWIRE_CONSTEXPR int consumer_registers(int threads) {
+  return threads == 2 * kWarpgroupThreads ? 232 : 160;
+}
+
+#if defined(__CUDACC__)
+template <int kThreads>
+TILEWIRE_DEVICE bool is_producer() {
+  return threadIdx.x >= kThreads;
+}
+
+/// Of the producer's threads, the one that works.
+template <int kThreads>
+TILEWIRE_DEVICE bool is_loader() {
+  uint32_t is_elected;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred elected;\n\t"
+      "elect.sync _|elected, 0xffffffff;\n\t"
+      "selp.u32 %0, 1, 0, elected;\n\t"
+      "}"
+      : "=r"(is_elected));
+  return threadIdx.x / kWarpThreads == kThreads / kWarpThreads && is_elected != 0;
+}
+
+/// First in the producer's branch.
+template <int kThreads>
+TILEWIRE_DEVICE void give_registers() {
+  if constexpr (kThreads > kWarpgroupThreads) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers(kThreads)));
+  }
+}
+/// First in the consumers' branch.
+template <int kThreads>
+TILEWIRE_DEVICE void take_registers() {
+  if constexpr (kThreads > kWarpgroupThreads) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers(kThreads)));
+  }
+}
+#endif
+
+}  // namespace tilewire::device
