@@ -14,9 +14,12 @@
 namespace tilewire {
 namespace {
 
-bool is_two_sided(const Statement& statement) {
+/// Whether all ranks come here equally often. What flags count is the launch, however often an
+/// instance comes to a set or a wait.
+bool ranks_meet_at(const Statement& statement) {
   return statement.kind == StatementKind::kOp && statement.op->resources != nullptr &&
-         statement.op->resources(statement).two_sided;
+         statement.op->resources(statement).two_sided && statement.op->meeting.tells &&
+         statement.op->meeting.waits;
 }
 
 /// Finds the run-time integers on which it depends how often ranks meet.
@@ -51,7 +54,7 @@ class DecidingInputs {
   bool visit(const Region& region) {
     bool matters = false;
     for (const auto& statement : region.statements) {
-      bool inner = is_two_sided(*statement) || statement->kind == StatementKind::kReturn;
+      bool inner = ranks_meet_at(*statement) || statement->kind == StatementKind::kReturn;
       for (const Region& each : statement->regions) inner |= visit(each);
       if (inner) add_decisions(*statement);
       matters |= inner;

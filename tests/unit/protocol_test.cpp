@@ -44,6 +44,18 @@ TEST_CASE("a launch's hash has the run-time integers that decide how often ranks
   CHECK(over_scalar.slots == std::vector<int>{2});
 }
 
+TEST_CASE("how often flags are set and waited for may differ by rank") {
+  const std::string declarations = kDeclarations + "\n  flag %f: [4]";
+  const std::string loop =
+      "  %zero = constant() {dtype = i64, value = 0}\n"
+      "  %one = constant() {dtype = i64, value = 1}\n"
+      "  for %i = range(%zero, %N, %one) {\n"
+      "    %at = slice(%f, %zero) {index = \"at\"}\n"
+      "    set(%at)\n    %count = constant() {dtype = u32, value = 1}\n    wait(%at, %count)\n";
+  CHECK(protocol(declarations, loop + "yield\n  }").slots.empty());
+  CHECK(protocol(declarations, loop + kBarrier + "\nyield\n  }").slots.size() == 1);
+}
+
 TEST_CASE("what depends on the rank may differ by rank") {
   const Protocol of_rank =
       protocol(kDeclarations,
