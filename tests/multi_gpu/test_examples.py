@@ -23,6 +23,10 @@ LARGE = {
     "11_vocabulary_parallel": [65, 100_003, 1024],
     "12_pipeline": [10_000, 8192],
     "13_copy_engine_all_gather": [8_000_003],
+    "14_gemm_reduce_scatter": [2001, 1000, 1500],
+    "15_all_gather_gemm": [2001, 1000, 1500],
+    "16_gemm_all_reduce": [2001, 1000, 1500],
+    "17_gated_mlp": [2001, 1000, 3000],
 }
 
 

@@ -45,6 +45,7 @@ BARRIERS = [
     ("11_vocabulary_parallel", 1),  # behind `embed`
     ("11_vocabulary_parallel", 2),  # in the middle of `choose`
     ("11_vocabulary_parallel", 4),  # in the middle of `cross_entropy`
+    ("16_gemm_all_reduce", 0),
 ]
 
 
@@ -55,6 +56,13 @@ LEFT_OUT = [(name, "tw.barrier()", number) for name, number in BARRIERS] + [
     ("12_pipeline", "tw.wait(free[half])", 0),
     ("12_pipeline", "tw.signal(full", 0),
     ("12_pipeline", "tw.signal(free", 0),
+    ("14_gemm_reduce_scatter", "tw.wait(ready", 0),
+    ("14_gemm_reduce_scatter", "tw.set(ready", 0),
+    ("15_all_gather_gemm", "tw.wait(ready", 0),
+    ("15_all_gather_gemm", "tw.set(ready", 0),
+    ("16_gemm_all_reduce", "tw.wait(ready", 0),
+    ("17_gated_mlp", "tw.wait(ready", 0),
+    ("17_gated_mlp", "tw.wait(ready", 1),
 ]
 
 
