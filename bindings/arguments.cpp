@@ -6,6 +6,7 @@
 
 #include "bindings/array_protocols.h"
 #include "bindings/window.h"
+#include "compiler/jit/tensor_map.h"
 #include "compiler/support/error.h"
 #include "runtime/nccl/window_ranges.h"
 
@@ -40,6 +41,12 @@ int ArrayArgument::alignment() const { return alignment_of(data); }
 
 bool ArrayArgument::is_local_only() const {
   return device.kind == DeviceKind::kCuda && !is_in_window(reinterpret_cast<std::uintptr_t>(data));
+}
+
+bool ArrayArgument::is_mappable() const {
+  const auto size = static_cast<std::size_t>(rank);
+  return tilewire::is_mappable(dtype, reinterpret_cast<std::uintptr_t>(data), {shape, size},
+                               {strides, size});
 }
 
 std::optional<ArrayDevice> device_from_dlpack(dlpack::Device device) {

@@ -46,6 +46,8 @@ struct ArrayArgument {
   int alignment() const;
   /// In GPU memory that is in no window.
   bool is_local_only() const;
+  /// Whether a tensor map can describe it.
+  bool is_mappable() const;
 };
 
 /// The largest power of two, up to 16, that divides an address; of null: 16.

@@ -19,6 +19,7 @@ class PythonProgram {
   /// The program, for `compile`; the object is empty afterwards.
   Program take();
   void set_facts(LocalFacts facts);
+  void assume_ordinary_facts();
 
  private:
   std::optional<Program> program_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "compiler/jit/tensor_map.h"
 #include "compiler/support/error.h"
 #include "runtime/nccl/window_ranges.h"
 
@@ -42,6 +43,13 @@ std::int64_t stride_of(const dlpack::Tensor& tensor, int dimension) {
   return stride;
 }
 
+bool is_mappable(const dlpack::Tensor& tensor, DType dtype, std::uint64_t address) {
+  std::int64_t strides[kMaxRank];
+  for (int i = 0; i < tensor.rank; ++i) strides[i] = stride_of(tensor, i);
+  const auto rank = static_cast<std::size_t>(tensor.rank);
+  return tilewire::is_mappable(dtype, address, {tensor.shape, rank}, {strides, rank});
+}
+
 }  // namespace
 
 CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid,
@@ -68,6 +76,8 @@ CallForm::CallForm(std::shared_ptr<LaunchTarget> target, std::optional<int> grid
     plan.rotate = parameter.rotate;
     plan.channel = parameter.kind == Parameter::Kind::kChannel ? &parameter.channel : nullptr;
     plan.local_only = i < known.local_only.size() && known.local_only[i];
+    plan.mappable = i < known.mappable.size() && known.mappable[i];
+    plan.asks_for_map = plan.exact ? i < known.mappable.size() : plan.mappable;
     for (std::size_t d = 0; d < parameter.shape.size(); ++d) {
       const auto& names = artifact.dimensions;
       const auto found = std::find(names.begin(), names.end(), parameter.shape[d].name);
@@ -151,7 +161,7 @@ bool CallForm::window_fits(const ParameterPlan& plan, const WindowObject& window
     if (!extent_fits(window.shape[i], plan.extents[i], dimensions[plan.dimensions[i]]))
       return false;
   }
-  return true;
+  return !plan.asks_for_map || window.is_mappable() == plan.mappable;
 }
 
 bool CallForm::tensor_fits(const ParameterPlan& plan, const CallArguments::One& argument,
@@ -186,6 +196,7 @@ bool CallForm::tensor_fits(const ParameterPlan& plan, const CallArguments::One& 
                        local_only < plan.local_only) {
     return false;
   }
+  if (plan.asks_for_map && is_mappable(tensor, plan.dtype, address) != plan.mappable) return false;
   return !plan.written || (!argument.read_only && (contiguous || !repeats));
 }
 

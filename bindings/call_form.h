@@ -65,6 +65,8 @@ class CallForm {
     bool contiguous;
     int alignment;
     bool local_only;
+    bool asks_for_map;  ///< `mappable` counts
+    bool mappable;
     std::int64_t rotate;             ///< windows
     const ChannelType* channel;      ///< of the artifact; channels only
     std::int64_t extents[kMaxRank];  ///< kDynamic: the run-time dimension in `dimensions`

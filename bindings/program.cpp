@@ -6,6 +6,7 @@
 #include "bindings/casters.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/facts.h"
 #include "compiler/support/error.h"
 
 namespace py = pybind11;
@@ -105,6 +106,8 @@ void PythonProgram::set_facts(LocalFacts facts) {
   program_->facts = std::move(facts);
 }
 
+void PythonProgram::assume_ordinary_facts() { program_->facts = ordinary_facts(get()); }
+
 void bind_program(py::module_& module) {
   py::class_<Dimension>(module, "Dimension")
       .def(py::init([](std::int64_t size) { return Dimension{size, {}}; }), py::arg("size"))
@@ -123,6 +126,14 @@ void bind_program(py::module_& module) {
           py::arg("locations") = true, "IR text; it parses back.")
       .def("set_facts", &PythonProgram::set_facts, py::arg("facts"),
            "What is known about the arguments on this rank; before compiling.")
+      .def("assume_ordinary_facts", &PythonProgram::assume_ordinary_facts,
+           "Those that a launch finds out about contiguous arrays of any framework.")
+      .def(
+          "depends_on_maps",
+          [](const PythonProgram& self, const Target& target) {
+            return depends_on_maps(self.get(), target);
+          },
+          py::arg("target"), "Whether `LocalFacts.mappable` can make a difference to the code.")
       .def("__str__", [](const PythonProgram& self) { return print(self.get()); });
   module.def(
       "parse_program",

@@ -282,6 +282,8 @@ LocalFacts facts_of(std::span<const Argument> arguments) {
     facts.contiguous.push_back(is_array && argument.array.is_contiguous());
     facts.alignment.push_back(is_window ? 16 : is_array ? argument.array.alignment() : 0);
     facts.local_only.push_back(is_array && !is_window && argument.array.is_local_only());
+    facts.mappable.push_back(is_window ? argument.window->is_mappable()
+                                       : is_array && argument.array.is_mappable());
   }
   return facts;
 }
@@ -296,6 +298,9 @@ bool satisfies(const LocalFacts& facts, const LocalFacts& assumed) {
   }
   for (std::size_t i = 0; i < assumed.local_only.size(); ++i) {
     if (assumed.local_only[i] && !facts.local_only.at(i)) return false;
+  }
+  for (std::size_t i = 0; i < assumed.mappable.size(); ++i) {
+    if (assumed.mappable[i] && !facts.mappable.at(i)) return false;
   }
   return true;
 }

@@ -48,8 +48,8 @@ BoundArguments bind_arguments(const std::string& kernel, std::span<const Paramet
                               std::optional<std::uintptr_t> stream);
 
 /// What is known of these arguments on this rank: contiguous row-major and alignment (1, 2, 4, 8
-/// or 16) per parameter, and whether it is in no window; windows are contiguous and aligned to 16,
-/// scalars false and 0.
+/// or 16) per parameter, whether it is in no window, and whether a tensor map can describe it;
+/// windows are contiguous and aligned to 16, scalars false and 0.
 LocalFacts facts_of(std::span<const Argument> arguments);
 
 /// Whether code specialised for `assumed` is right for arguments with `facts`. No facts at all

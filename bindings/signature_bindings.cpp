@@ -79,22 +79,33 @@ void bind_facts(py::module_& module) {
   py::class_<LocalFacts>(
       module, "LocalFacts",
       "What is known about a launch's arguments on this rank only: per parameter, whether it is "
-      "contiguous and row-major, how its address is aligned (1, 2, 4, 8 or 16 bytes), and whether "
-      "it is GPU memory in no window, which no peer reaches.")
+      "contiguous and row-major, how its address is aligned (1, 2, 4, 8 or 16 bytes), whether it "
+      "is GPU memory in no window, which no peer reaches, and whether a tensor map can describe "
+      "it. An empty list says nothing.")
       .def(py::init<>())
       .def(py::init([](std::vector<bool> contiguous, std::vector<int> alignment,
-                       std::vector<bool> local_only) {
-             return LocalFacts{std::move(contiguous), std::move(alignment), std::move(local_only)};
+                       std::vector<bool> local_only, std::vector<bool> mappable) {
+             return LocalFacts{std::move(contiguous), std::move(alignment), std::move(local_only),
+                               std::move(mappable)};
            }),
-           py::arg("contiguous"), py::arg("alignment"), py::arg("local_only"))
+           py::arg("contiguous"), py::arg("alignment"), py::arg("local_only"),
+           py::arg("mappable") = std::vector<bool>())
       .def_readonly("contiguous", &LocalFacts::contiguous)
       .def_readonly("alignment", &LocalFacts::alignment)
       .def_readonly("local_only", &LocalFacts::local_only)
+      .def_readonly("mappable", &LocalFacts::mappable)
+      .def(
+          "without_maps",
+          [](LocalFacts self) {
+            self.mappable.clear();
+            return self;
+          },
+          "The same without a word on what tensor maps can describe.")
       .def("__eq__", [](const LocalFacts& a, const LocalFacts& b) { return a == b; })
       .def("__hash__", [](const LocalFacts& self) {
-        return py::hash(py::make_tuple(py::tuple(py::cast(self.contiguous)),
-                                       py::tuple(py::cast(self.alignment)),
-                                       py::tuple(py::cast(self.local_only))));
+        return py::hash(py::make_tuple(
+            py::tuple(py::cast(self.contiguous)), py::tuple(py::cast(self.alignment)),
+            py::tuple(py::cast(self.local_only)), py::tuple(py::cast(self.mappable))));
       });
 }
 

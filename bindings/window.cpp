@@ -11,6 +11,7 @@
 #include "bindings/array_protocols.h"
 #include "bindings/window_view.h"
 #include "compiler/ir/type.h"
+#include "compiler/jit/tensor_map.h"
 #include "compiler/support/error.h"
 
 namespace py = pybind11;
@@ -213,6 +214,15 @@ ArrayArgument WindowObject::copy_of(int of_rank) const {
   throw UserError(
       "a rotating window has no view on the host and no DLPack: each launch sees another of its "
       "copies. Make one without rotate= to share it");
+}
+
+bool WindowObject::is_mappable() const {
+  if (!has_host_view()) return false;
+  std::int64_t strides[kMaxRank];
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
+  constexpr std::uint64_t kAlignedAddress = 0;  // as those of all windows are
+  return tilewire::is_mappable(dtype, kAlignedAddress, shape, {strides, shape.size()});
 }
 
 ArrayArgument WindowObject::part_of(int of_rank) const {

@@ -43,6 +43,8 @@ struct WindowObject {
   void retire();
   /// Whether the host sees its elements: a window that doesn't rotate.
   bool has_host_view() const { return kind == Parameter::Kind::kWindow && rotate == 0; }
+  /// Whether a tensor map can describe a rank's copy.
+  bool is_mappable() const;
   std::int64_t num_bytes() const;
   /// The copy of one rank as an array; UserError where this process can't reach it.
   ArrayArgument copy_of(int of_rank) const;

@@ -18,7 +18,8 @@ from tilewire.kernel import Kernel
 _EMIT_HELP = """\
 SPEC describes an argument: `bf16[?,8192]` a tensor (`?`: known at run time), `window:bf16[?,8192]`
 a window, `f32` a scalar, `8192` a constant. Constants that shapes give can be left out, and so can
-scalars. Nothing is assumed about a tensor's strides and alignment; a launch knows both.
+scalars. Tensors are taken to be contiguous and aligned, as a framework allocates them; a launch
+knows of its own.
 
   tilewire emit examples/01_allreduce_rmsnorm.py:allreduce_rmsnorm --target sm_90a:world=8 \\
       --arg x=window:bf16[?,8192] --arg gain=bf16[8192] --arg y=bf16[?,8192] --stage cuda
@@ -59,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         default="ir",
         help="ir, lowered, then cuda, ptx, cubin for GPUs and llvm, object for the CPU",
     )
+    emit.add_argument(
+        "--general",
+        action="store_true",
+        help="for tensors of any strides and alignment",
+    )
     emit.add_argument("-o", "--output", type=Path, metavar="FILE", help="else standard output")
     emit.set_defaults(run=_emit)
     doctor = commands.add_parser("doctor", help="show what this machine has, and what is missing")
@@ -76,6 +82,8 @@ def _emit(options: argparse.Namespace) -> int:
         specs[name] = spec
     target = Target(options.target)
     program = kernel.program(target, kernel.specialise_text(specs))
+    if not options.general:
+        program.assume_ordinary_facts()
     output = _tilewire.emit_stage(program, target, options.stage)
     if options.output is not None:
         try:

@@ -108,7 +108,8 @@ class _GpuLauncher(Communicator):
         if size is not None:
             target.check_grid(size)
         target.launch(size, call.values, place.stream)
-        launcher.add(target, dict(call.specialisation.constants), call.facts)
+        facts = kernel.facts_that_matter(self.target, call.specialisation, call.facts)
+        launcher.add(target, dict(call.specialisation.constants), facts)
 
 
 class _GpuRanks(Communicator):
@@ -253,8 +254,12 @@ class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
         self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]
     ) -> None:
         given = [each for each in calls if each is not None]
-        facts = given[0].facts if all(each.facts == given[0].facts for each in given) else None
-        compiled = kernel.compile(self.target, given[0].specialisation, facts)
+        specialisation = given[0].specialisation
+        facts = [
+            kernel.facts_that_matter(self.target, specialisation, each.facts) for each in given
+        ]
+        common = facts[0] if all(each == facts[0] for each in facts) else None
+        compiled = kernel.compile(self.target, specialisation, common)
         require_all_ranks(kernel, compiled, calls)
         place.require_one_lane(compiled.artifact)
         loaded = _load(compiled, self._device, self._world.device_comm_bytes)

@@ -68,6 +68,7 @@ class Kernel:
         self.name = function.__name__
         self.signature = Signature.of(function, self.source)
         self._compiled: dict[Any, Compiled] = {}
+        self._depends_on_maps: dict[Any, bool] = {}  # by specialisation and target
         self._launchers: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
@@ -129,15 +130,29 @@ class Kernel:
     ) -> Compiled:
         """The machine code for one signature, target and `facts` about arguments; cached."""
         target = Target(target) if isinstance(target, str) else target
+        program = None
+        if (specialisation, target) not in self._depends_on_maps:
+            program = self.program(target, specialisation)
+            self._depends_on_maps[specialisation, target] = program.depends_on_maps(target)
+        facts = self.facts_that_matter(target, specialisation, facts)
         key = (specialisation, target, facts)
         found = self._compiled.get(key)
         if found is None:
-            program = self.program(target, specialisation)
+            program = program or self.program(target, specialisation)
             if facts is not None:
                 program.set_facts(facts)
             found = Compiled(*_tilewire.compile(program, target))
             self._compiled[key] = found
         return found
+
+    def facts_that_matter(self, target: Target, specialisation: Specialisation, facts: Any) -> Any:
+        """`facts` without those that make no difference to the code, so that launches which differ
+        in nothing else share it."""
+        form = (specialisation, target)
+        if form not in self._depends_on_maps:
+            program = self.program(target, specialisation)
+            self._depends_on_maps[form] = program.depends_on_maps(target)
+        return facts if facts is None or self._depends_on_maps[form] else facts.without_maps()
 
 
 class Compiled:

@@ -4,22 +4,13 @@
 
 #include "compiler/codegen/cuda/emit.h"
 #include "compiler/frontend/builder.h"
+#include "compiler/passes/facts.h"
 #include "compiler/passes/lower.h"
 
 namespace tilewire {
 namespace {
 
 using Operands = std::vector<Operand>;
-
-/// What a launch finds out about ordinary tensors.
-void assume_ordinary(Program& program) {
-  program.facts.contiguous.assign(program.parameters.size(), true);
-  program.facts.alignment.assign(program.parameters.size(), 16);
-  program.facts.local_only.clear();
-  for (const Parameter& parameter : program.parameters) {
-    program.facts.local_only.push_back(parameter.kind == Parameter::Kind::kTensor);
-  }
-}
 
 /// The first example of the design.
 template <std::int64_t kHidden>
@@ -56,7 +47,7 @@ Program allreduce_rmsnorm(const Target& target) {
   b.set_location(12, 5);
   b.barrier();
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 
@@ -75,7 +66,7 @@ Program masked(const Target& target) {
   Value* positive = b.binary("gt", block, 0.0);
   b.store(b.slice(y, {Index::ds(start, 1000)}), result, positive);
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 
@@ -129,7 +120,7 @@ Program branches(const Target& target) {
       },
       [&]() -> Operands { return {}; });
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 
@@ -160,7 +151,7 @@ Program loop(const Target& target) {
   b.set_location(11, 5);
   b.store(b.slice(total_of, {Index::at(std::int64_t{0})}), results[1]);
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 
@@ -198,7 +189,7 @@ Program while_loop(const Target& target) {
   b.set_location(13, 5);
   b.store(b.slice(y, {Index::all()}), results[0]);
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 
@@ -224,7 +215,7 @@ Program softmax(const Target& target) {
   b.set_location(7, 5);
   b.store(b.slice(peak_of, {Index::at(id)}), b.extract(peaks, {std::int64_t{0}, std::int64_t{0}}));
   Program program = b.finish();
-  assume_ordinary(program);
+  program.facts = ordinary_facts(program);
   return program;
 }
 

@@ -51,9 +51,32 @@ def test_facts():
     facts = facts_of([read_argument(each, "x") for each in arguments])
     assert facts.contiguous == [True, True, True, False, False]
     assert facts.alignment == [16, 4, 8, 16, 0]
-    assert facts == LocalFacts(facts.contiguous, facts.alignment, facts.local_only)
-    assert hash(facts) == hash(LocalFacts(facts.contiguous, facts.alignment, facts.local_only))
+    assert facts.mappable == [True, False, False, False, False]
+    fields = facts.contiguous, facts.alignment, facts.local_only, facts.mappable
+    assert facts == LocalFacts(*fields)
+    assert hash(facts) == hash(LocalFacts(*fields))
     assert facts != LocalFacts()
+    assert facts.without_maps() == LocalFacts(*fields[:3])
+    assert facts.without_maps() != facts
+
+
+def test_what_tensor_maps_can_describe():
+    memory = numpy.zeros(4096, numpy.float16)
+    memory = memory[-memory.ctypes.data % 16 // 2 :]
+    wide, narrow = memory[:640].reshape(10, 64), memory[:600].reshape(10, 60)
+    windows = [kernels.cpu_window((4, columns))[0] for columns in (8, 6)]
+    arguments = [wide, wide[:, :61], narrow, wide[1:], wide[:, 1:], wide.T, wide[::2, ::2]]
+    facts = facts_of([read_argument(each, "x") for each in [*arguments, *windows]])
+    assert facts.mappable == [True, True, False, True, False, False, False, True, False]
+
+
+def test_code_for_tensor_maps_is_not_run_without():
+    values = kernels.cpu_arguments(columns=6)
+    facts = facts_of([read_argument(each, "x") for each in values])
+    assert not facts.mappable[0]
+    assumed = LocalFacts([], [], [], [True, False, False, False, False])
+    with pytest.raises(tw.InternalError, match="other strides or alignment"):
+        pack(values, columns=6, facts=assumed)
 
 
 def test_code_for_other_facts_is_an_internal_error():

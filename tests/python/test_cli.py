@@ -50,6 +50,19 @@ def test_stages(target, stage, start, tmp_path):
     assert output.read_bytes().startswith(start)
 
 
+def test_arguments_are_ordinary_unless_they_may_be_any(capfdbinary):
+    texts = []
+    for options in ([], ["--general"]):
+        assert emit("--target", "sm_90a:world=2", "--stage", "lowered", *options) == 0
+        texts.append(capfdbinary.readouterr().out.decode())
+    ordinary, general = texts
+    known = "{alignment = 16, contiguous = true, local_only = true, mappable = true}"
+    assert f"tensor %gain: bf16[1024] {known}" in ordinary
+    assert "strides = [-1]" not in ordinary
+    assert "mappable = true" not in general
+    assert "strides = [-1], vector = 1" in general
+
+
 def test_emission_is_deterministic(tmp_path):
     for name in ("first", "second"):
         assert (

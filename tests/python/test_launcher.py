@@ -211,6 +211,46 @@ def test_facts_that_a_form_was_chosen_for():
     assert (target.num_launches, len(fallback.calls)) == (1, 1)
 
 
+def maps(*mappable):
+    return LocalFacts(
+        [True, True, True, False, False], [16, 16, 16, 0, 0], [False, True, True, False, False],
+        mappable,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mappable", "served"),
+    [
+        ([], [True, True]),
+        ([True, True, True, False, False], [True, False]),
+        ([False, True, True, False, False], [False, False]),
+        ([False, True, False, False, False], [False, True]),
+    ],
+)
+def test_a_form_for_what_tensor_maps_describe(mappable, served):
+    answers = []
+    for columns in (8, 6):
+        launcher, target, fallback = make(facts=None, columns=columns)
+        launcher = Launcher(fallback, kernels.PARAMETERS, grid=1)
+        launcher.add(target, {"H": columns, "MODE": 1}, maps(*mappable))
+        launcher(*kernels.gpu_arguments(columns=columns))
+        answers.append(target.num_launches == 1)
+    assert answers == served
+
+
+def test_code_that_uses_tensor_maps_gets_what_they_describe():
+    launcher, target, fallback = make(facts=maps(False, False, True, False, False))
+    launcher(*kernels.gpu_arguments())
+    assert (target.num_launches, len(fallback.calls)) == (1, 0)
+    # What is contiguous and aligned, with rows of 24 bytes.
+    launcher, target, fallback = make(facts=maps(False, False, True, False, False), columns=6)
+    launcher(*kernels.gpu_arguments(columns=6))
+    assert (target.num_launches, len(fallback.calls)) == (0, 1)
+    launcher, target, fallback = make(facts=maps(True, False, False, False, False), columns=6)
+    launcher(*kernels.gpu_arguments(columns=6))
+    assert (target.num_launches, len(fallback.calls)) == (0, 1)
+
+
 def test_without_facts_any_strides_and_alignment_are_served():
     launcher, target, _ = make(facts=None)
     arguments = kernels.gpu_arguments()
