@@ -34,13 +34,17 @@ py::dict work_dict(const Work& work, const py::object& owner) {
   result["local_m"] = index_tuple(work.local_m, owner);
   result["part"] = py::cast(work.part, kReference, owner);
   result["local_index"] = py::cast(work.local_index, kReference, owner);
+  result["exists"] =
+      work.exists == nullptr ? py::object(py::none()) : py::cast(work.exists, kReference, owner);
   return result;
 }
 
 TileGrid make_tiles(PythonBuilder& self, const Operand& m, const Operand& n, std::int64_t block_m,
                     std::int64_t block_n, std::optional<Operand> split,
-                    std::optional<Operand> start, const std::string& order, std::int64_t group) {
-  return self.tiles(m, n, block_m, block_n, {std::move(split), std::move(start), order, group});
+                    std::optional<Operand> start, const std::string& order, std::int64_t group,
+                    std::int64_t cluster) {
+  return self.tiles(m, n, block_m, block_n,
+                    {std::move(split), std::move(start), order, group, cluster});
 }
 
 void bind_record(py::module_& module) {
@@ -69,7 +73,8 @@ void bind_builder_work(py::module_& module, BuilderClass& builder) {
   builder
       .def("tiles", &make_tiles, py::keep_alive<0, 1>(), py::arg("m"), py::arg("n"),
            py::arg("block_m"), py::arg("block_n"), py::arg("split") = std::nullopt,
-           py::arg("start") = std::nullopt, py::arg("order") = "row", py::arg("group") = 8)
+           py::arg("start") = std::nullopt, py::arg("order") = "row", py::arg("group") = 8,
+           py::arg("cluster") = 1)
       .def("ragged", &Builder::ragged, py::keep_alive<0, 1>(), py::arg("sizes").none(false),
            py::arg("block"))
       .def(

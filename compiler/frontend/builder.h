@@ -310,6 +310,8 @@ class Builder {
   Program finish();
 
  private:
+  void check_cluster(const TileOrder& order);
+  Value* num_tiles(const TileGrid& grid);
   /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;

@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = 128;  // along K, where nobody says how many
 
-/// Where K stands in an operand of rank 2.
-std::size_t depth_dimension(bool is_left, bool is_transposed) {
-  return is_left != is_transposed ? 1 : 0;
-}
-
 /// Takes a transposition of the last two dimensions off an operand, a tile or a view: products
 /// read it either way.
 Value* untransposed(Value* operand, bool& is_transposed) {
@@ -63,6 +58,7 @@ Value* Builder::matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options
   if (options.acc != nullptr) operands.push_back(options.acc);
   const bool is_f32 = a->type.dtype == DType::kF32;
   Attributes attributes = {{"precision", std::string(is_f32 ? options.precision : "ieee")}};
+  if (options.stages != 0) attributes.emplace("stages", std::int64_t{options.stages});
   if (transpose_a) attributes.emplace("transpose_a", true);
   if (transpose_b) attributes.emplace("transpose_b", true);
   return emit("matmul", std::move(operands), std::move(attributes))->result();
@@ -77,8 +73,8 @@ Value* Builder::matmul_of_views(Value* a, Value* b, const MatmulOptions& given) 
     fail(fmt::format("matmul: views have rank 2, found {} and {}", a->type.to_string(),
                      b->type.to_string()));
   }
-  const std::size_t a_depth = depth_dimension(true, options.transpose_a);
-  const std::size_t b_depth = depth_dimension(false, options.transpose_b);
+  const std::size_t a_depth = depth_dimension(0, options.transpose_a);
+  const std::size_t b_depth = depth_dimension(1, options.transpose_b);
   const std::int64_t rows = a->type.shape[1 - a_depth];
   const std::int64_t columns = b->type.shape[1 - b_depth];
   for (const auto& [extent, name, view] : {std::tuple(rows, "M", a), std::tuple(columns, "N", b)}) {

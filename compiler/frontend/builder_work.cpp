@@ -14,6 +14,7 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
     fail(fmt::format("the order of tiles must be row, column or grouped, found '{}'", order.order));
   }
   if (order.group <= 0) fail(fmt::format("a band of {} rows of tiles", order.group));
+  check_cluster(order);
   const auto* parts_known = order.split ? std::get_if<std::int64_t>(&*order.split) : nullptr;
   if (parts_known != nullptr && *parts_known <= 0) {
     fail(fmt::format("split={}: M is divided into 1 part at least", *parts_known));
@@ -22,14 +23,15 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
   TileGrid grid;
   grid.block_m = block_m;
   grid.block_n = block_n;
-  grid.group = order.order == "grouped" ? order.group : 0;
+  grid.cluster = order.cluster;
+  grid.group = order.order == "grouped" ? order.group / order.cluster : 0;
   grid.is_row_order = order.order == "row";
   grid.is_split = order.split.has_value();
   grid.m = to_index(m, "M");
   grid.columns = cdiv(to_index(n, "N"), block_n);
   if (!grid.is_split) {
-    grid.num_rows = cdiv(grid.m, block_m);
-    grid.count = binary("mul", grid.num_rows, grid.columns);
+    grid.num_rows = cdiv(grid.m, block_m * grid.cluster);
+    grid.count = num_tiles(grid);
     return grid;
   }
   const auto* rows_known = std::get_if<std::int64_t>(&m);
@@ -37,11 +39,12 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
   Value* parts = to_index(*order.split, "split");
   if (parts_known == nullptr) parts = binary("maximum", parts, std::int64_t{1});
   grid.chunk = binary("maximum", cdiv(grid.m, parts), std::int64_t{1});
-  grid.part_rows = cdiv(grid.chunk, block_m);
+  grid.part_rows = cdiv(grid.chunk, block_m * grid.cluster);
   Value* whole = binary("floordiv", grid.m, grid.chunk);
   Value* rest = binary("sub", grid.m, binary("mul", whole, grid.chunk));
-  grid.num_rows = binary("add", binary("mul", whole, grid.part_rows), cdiv(rest, block_m));
-  grid.count = binary("mul", grid.num_rows, grid.columns);
+  grid.num_rows =
+      binary("add", binary("mul", whole, grid.part_rows), cdiv(rest, block_m * grid.cluster));
+  grid.count = num_tiles(grid);
   if (order.start) {
     Value* first = binary("mod", to_index(*order.start, "start"), parts);
     Value* row = binary("minimum", binary("mul", first, grid.part_rows), grid.num_rows);
@@ -50,9 +53,40 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
   return grid;
 }
 
+void Builder::check_cluster(const TileOrder& order) {
+  constexpr std::int64_t kMaxCluster = 8;  // what every GPU with clusters can launch
+  if (order.cluster == 1) return;
+  const bool is_power = order.cluster > 0 && (order.cluster & (order.cluster - 1)) == 0;
+  if (!is_power || order.cluster > kMaxCluster) {
+    fail(fmt::format("cluster={}: a cluster has 1, 2, 4 or 8 program instances", order.cluster));
+  }
+  if (order.order == "row") {
+    fail("cluster= is for order=\"grouped\" and \"column\": its tiles lie one below the other");
+  }
+  if (order.order == "grouped" && order.group % order.cluster != 0) {
+    fail(fmt::format("a band of {} rows of tiles isn't divided by cluster={}", order.group,
+                     order.cluster));
+  }
+  program_.cluster_size = std::max(program_.cluster_size, order.cluster);
+}
+
+Value* Builder::num_tiles(const TileGrid& grid) {
+  return binary("mul", binary("mul", grid.num_rows, grid.columns), grid.cluster);
+}
+
+/// `index` is the number of a tile; below, rows and indices are those of clusters of tiles.
 Work Builder::tile(const TileGrid& grid, Value* index) {
   Work work;
-  if (grid.shift != nullptr) index = binary("mod", binary("add", index, grid.shift), grid.count);
+  Value* member = nullptr;
+  if (grid.cluster > 1) {
+    Value* whole = binary("floordiv", index, grid.cluster);
+    member = binary("sub", index, binary("mul", whole, grid.cluster));
+    index = whole;
+  }
+  if (grid.shift != nullptr) {
+    Value* count = binary("mul", grid.num_rows, grid.columns);
+    index = binary("mod", binary("add", index, grid.shift), count);
+  }
   Value* rows = grid.num_rows;
   Value* start = nullptr;  // of the part's rows
   if (grid.is_split) {
@@ -82,16 +116,19 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
     column = binary("floordiv", index, rows);
     row = binary("sub", index, binary("mul", column, rows));
   }
+  if (member != nullptr) row = binary("add", binary("mul", row, grid.cluster), member);
   Value* local = binary("mul", row, grid.block_m);
   work.n = Index::ds(binary("mul", column, grid.block_n), grid.block_n);
   work.local_index = binary("add", binary("mul", row, grid.columns), column);
   if (start == nullptr) {
     work.m = work.local_m = Index::ds(local, grid.block_m);
+    if (member != nullptr) work.exists = binary("lt", local, grid.m);
     return work;
   }
   Value* end = binary("minimum", binary("add", start, grid.chunk), grid.m);
   work.m = Index::ds(binary("add", start, local), grid.block_m, end);
   work.local_m = Index::ds(local, grid.block_m, binary("sub", end, start));
+  if (member != nullptr) work.exists = binary("lt", local, binary("sub", end, start));
   return work;
 }
 

@@ -19,6 +19,10 @@ struct TileOrder {
   /// `group` rows of tiles, m runs fastest: neighbours share operands in the L2 cache).
   std::string_view order = "row";
   std::int64_t group = 8;
+  /// So many consecutive tiles lie one below the other, in one column: what program instances of a
+  /// cluster compute at a time, with a common right operand. Each part's rows of tiles are rounded
+  /// up to a multiple; some tiles don't exist (`Work::exists`). Not in `row` order.
+  std::int64_t cluster = 1;
 };
 
 /// Tiles of an M x N problem, as `Builder::tiles` divides it.
@@ -26,7 +30,9 @@ struct TileGrid {
   Value* count = nullptr;  ///< of all parts; an index
   std::int64_t block_m = 0;
   std::int64_t block_n = 0;
-  std::int64_t group = 0;  ///< rows of tiles in a band; 0: in `row` or `column` order
+  std::int64_t cluster = 1;
+  // Rows of tiles are counted by `cluster` tiles, one below the other:
+  std::int64_t group = 0;  ///< rows in a band; 0: in `row` or `column` order
   bool is_row_order = true;
   bool is_split = false;
   bool is_even = false;        ///< all parts are known to be alike
@@ -35,7 +41,7 @@ struct TileGrid {
   Value* num_rows = nullptr;   ///< rows of tiles, of all parts
   Value* part_rows = nullptr;  ///< rows of tiles of a part that isn't the last
   Value* columns = nullptr;    ///< tiles side by side
-  Value* shift = nullptr;      ///< number of the tile that comes first; null: 0
+  Value* shift = nullptr;      ///< number of the cluster of tiles that comes first; null: 0
 };
 
 /// One of them. Rows and columns that don't exist, because M, N or the part ends, are masked.
@@ -45,6 +51,7 @@ struct Work {
   Index local_m;                 ///< rows, counted from the part's or the group's first
   Value* part = nullptr;         ///< whose rows; of ragged tiles: the group
   Value* local_index = nullptr;  ///< the tile's number in its part, in row-major order
+  Value* exists = nullptr;       ///< false: a tile that fills up a cluster; null: it does
 };
 
 /// Tiles over groups of rows whose sizes lie on the device.

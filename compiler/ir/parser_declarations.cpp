@@ -18,6 +18,7 @@ void ProgramParser::header() {
   program_.world_size = small_integer();
   keyword("lsa");
   program_.lsa_size = small_integer();
+  if (accept("cluster")) program_.cluster_size = integer();
   if (accept("threads")) program_.num_threads = small_integer();
   if (accept("grid")) {
     expect('[');

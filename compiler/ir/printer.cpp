@@ -45,6 +45,7 @@ class Printer {
     std::string text = fmt::format("program @{} from {} world {} lsa {}", program_.name,
                                    to_string(Attribute(program_.source_file)), program_.world_size,
                                    program_.lsa_size);
+    if (program_.cluster_size != 1) text += fmt::format(" cluster {}", program_.cluster_size);
     if (program_.num_threads != 0) text += fmt::format(" threads {}", program_.num_threads);
     if (!program_.useful_grid.empty()) {
       std::vector<std::string> bounds;

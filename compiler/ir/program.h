@@ -151,6 +151,7 @@ class Program {
   std::string source_file;  ///< as the user's interpreter names it
   int world_size = 1;       ///< what `builder.world_size()` answered
   int lsa_size = 1;
+  std::int64_t cluster_size = 1;  ///< program instances that are launched side by side
   std::vector<Parameter> parameters;
   std::vector<std::pair<std::string, Value*>> dimensions;    ///< run-time extents, `index` scalars
   std::vector<std::pair<std::string, Attribute>> constants;  ///< `tw.const` parameters

@@ -93,15 +93,19 @@ Layout TokenStream::layout() {
   keyword("vector");
   result.vector = small_integer();
   if (!accept(',')) return result;
-  const Token kind = take(Token::Kind::kIdentifier, "`rows`, `per_row` or `per_column`");
+  const Token kind = take(Token::Kind::kIdentifier, "a layout");
   if (kind.text == "rows") {
     result.kind = Layout::Kind::kRows;
   } else if (kind.text == "per_row") {
     result.kind = Layout::Kind::kPerRow;
   } else if (kind.text == "per_column") {
     result.kind = Layout::Kind::kPerColumn;
+  } else if (kind.text == "fragment" || kind.text == "staged") {
+    result.kind = kind.text == "staged" ? Layout::Kind::kStaged : Layout::Kind::kFragment;
+    return result;
   } else {
-    fail_at(kind, fmt::format("`{}` is no layout; layouts are `rows`, `per_row` and `per_column`",
+    fail_at(kind, fmt::format("`{}` is no layout; layouts are `rows`, `per_row`, `per_column`, "
+                              "`fragment` and `staged`",
                               kind.text));
   }
   result.lanes = small_integer();

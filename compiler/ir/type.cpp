@@ -48,6 +48,10 @@ std::string Layout::to_string() const {
       return fmt::format("vector {}, per_row {}", vector, lanes);
     case Kind::kPerColumn:
       return fmt::format("vector {}, per_column {}", vector, lanes);
+    case Kind::kFragment:
+      return fmt::format("vector {}, fragment", vector);
+    case Kind::kStaged:
+      return fmt::format("vector {}, staged", vector);
   }
   return {};
 }

@@ -21,10 +21,12 @@ struct Layout {
     kRows,       ///< `Rows`: `lanes` threads share a row of the last dimension
     kPerRow,     ///< the slice that a reduction along those rows leaves: `lanes` threads hold each
     kPerColumn,  ///< the slice that a reduction over those rows leaves
+    kFragment,   ///< `Fragment`: as wgmma leaves a product in the registers of its warpgroups
+    kStaged,     ///< in shared memory, where a producer has brought it; in no register
   };
   Kind kind = Kind::kBlocked;
   int vector = 0;  ///< consecutive elements; 0: not yet inferred (the layout pass sets it)
-  int lanes = 0;   ///< 0 for kBlocked
+  int lanes = 0;   ///< of kRows and its slices; else 0
   auto operator<=>(const Layout&) const = default;
 
   bool is_known() const { return vector > 0; }

@@ -4,8 +4,10 @@
 
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/staging.h"
 #include "templates/tilewire/mma_layout.cuh"
 
 namespace tilewire {
@@ -75,6 +77,7 @@ bool is_on_tensor_cores(const Matmul& product) {
 }
 
 int matmul_shared_bytes(const Statement& statement, int) {
+  if (is_staged(statement)) return 0;
   const Matmul product = Matmul::of(statement);
   const int result_bytes = num_bytes(statement.result()->type.dtype);
   int element_bytes = num_bytes(product.left->type.dtype);
@@ -88,6 +91,7 @@ int matmul_shared_bytes(const Statement& statement, int) {
 }
 
 void emit_matmul_cuda(const Statement& statement, CudaEmitter& emitter) {
+  if (is_staged(statement)) return emit_staged_product_cuda(statement, emitter);
   const Matmul product = Matmul::of(statement);
   const Value* result = statement.result();
   emitter.include("matmul.cuh");
@@ -109,6 +113,10 @@ void emit_matmul_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 }  // namespace
+
+std::size_t depth_dimension(std::size_t place, bool is_transposed) {
+  return (place == 0) != is_transposed ? 1 : 0;
+}
 
 bool product_dtype(DType left, DType right, DType& sum) {
   if (is_byte(left) && is_byte(right)) {
@@ -145,6 +153,8 @@ OpInfo matmul_op() {
   op.max_operands = 3;
   op.attributes = {
       {"precision", AttributeSpec::Kind::kText, true, "of f32: `tf32` or `ieee`; others: `ieee`"},
+      {"staged", AttributeSpec::Kind::kBool, false, "operands come from the producer's ring"},
+      {"stages", AttributeSpec::Kind::kInteger, false, "slots of that ring, if that many fit"},
       {"transpose_a", AttributeSpec::Kind::kBool, false, "a is [K, M]"},
       {"transpose_b", AttributeSpec::Kind::kBool, false, "b is [N, K]"}};
   op.infer = infer_matmul;

@@ -23,6 +23,9 @@ struct Matmul {
   static Matmul of(const Statement& statement);
 };
 
+/// Where K stands in an operand of rank 2: the left one (`place` 0) or the right one.
+std::size_t depth_dimension(std::size_t place, bool is_transposed);
+
 /// The dtype that products of `left` and `right` are summed in: f64 for f64, i32 for 8-bit
 /// integers, f32 for other floats. False where they don't multiply: 8-bit integers and fp8 mix
 /// among themselves, all others are of one dtype.

@@ -33,7 +33,8 @@ std::vector<OpInfo> make_table() {
   add(sort_ops());        // sort, argsort
   add({histogram_op()});
   add({matmul_op()});
-  add(atomic_ops());  // atomic, tile_atomic
+  add(staging_ops());  // operand_load, staged_operand, finish_product, is_producer, hand_over, …
+  add(atomic_ops());   // atomic, tile_atomic
   add({inline_cuda_op()});
   add(report_ops());         // print, assert
   add(reshaped_view_ops());  // view, permute, field, inside, pointer_cast

@@ -109,12 +109,10 @@ class Sweep {
   void prune_if(Statement& branch) {
     for (std::size_t i = branch.results.size(); i-- > 0;) {
       if (is_used(branch.results[i])) continue;
-      for (Region& region : branch.regions) {
-        std::vector<Value*>& yielded = region.statements.back()->operands;
-        --uses_[yielded[i]];
-        erase_at(yielded, i);
+      for (const Region& region : branch.regions) {
+        --uses_[region.statements.back()->operands[i]];
       }
-      erase_at(branch.results, i);
+      drop_chosen(branch, i);
       changed_ = true;
     }
   }
@@ -133,6 +131,11 @@ void drop_carried(Statement& loop, std::size_t i) {
   erase_at(loop.operands, i + loop.num_bounds());
   erase_at(loop.body().statements.back()->operands, i);
   erase_at(loop.results, i);
+}
+
+void drop_chosen(Statement& branch, std::size_t i) {
+  for (Region& region : branch.regions) erase_at(region.statements.back()->operands, i);
+  erase_at(branch.results, i);
 }
 
 bool remove_dead_code(Program& program) { return Sweep(program).run(); }

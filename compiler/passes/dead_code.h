@@ -12,5 +12,7 @@ bool remove_dead_code(Program& program);
 
 /// Takes carried value `i` out of a loop whose uses of it are gone.
 void drop_carried(Statement& loop, std::size_t i);
+/// Takes result `i` out of a branch where nothing uses it.
+void drop_chosen(Statement& branch, std::size_t i);
 
 }  // namespace tilewire

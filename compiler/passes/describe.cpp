@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ir/names.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/put.h"
+#include "compiler/ops/staging.h"
 #include "compiler/passes/lower.h"
 #include "compiler/passes/protocol.h"
 #include "templates/tilewire/copy_layout.cuh"
+#include "templates/tilewire/fragment_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -46,7 +49,8 @@ std::vector<bool> written_parameters(const Program& program) {
     const bool writes = statement.kind == StatementKind::kOp &&
                         (statement.op->effect == Effect::kWrites || statement.is("flag_set"));
     if (!writes || statement.operands.empty()) return;
-    const Statement* address = statement.operands.at(0)->definition;
+    const Statement* address =
+        statement.is("staged_store") ? &statement : statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
       address = address->operands.at(0)->definition;
     }
@@ -82,7 +86,7 @@ int num_counters_of(const Program& program) {
 }
 
 std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& resources,
-                                       int num_counters) {
+                                       int num_counters, std::size_t num_maps) {
   std::vector<ArgumentSlot> slots;
   const auto add = [&slots](ArgumentSlot::Kind kind, std::size_t index, std::size_t dimension = 0) {
     slots.push_back({kind, static_cast<int>(index), static_cast<int>(dimension)});
@@ -99,6 +103,7 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
   if (resources.lane || needs_communicator(program)) add(ArgumentSlot::Kind::kDeviceComm, 0);
   if (resources.lane) add(ArgumentSlot::Kind::kLane, 0);
   if (num_counters > 0) add(ArgumentSlot::Kind::kCounters, 0);
+  for (std::size_t i = 0; i < num_maps; ++i) add(ArgumentSlot::Kind::kTensorMap, i);
   return slots;
 }
 
@@ -132,10 +137,17 @@ Artifact describe(const Program& lowered, const Target& target) {
     artifact.resources |= statement.op->resources(statement);
   });
   artifact.launch.num_counters = num_counters_of(lowered);
-  artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters);
+  artifact.tensor_maps = tensor_maps_of(lowered);
+  artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters,
+                                    artifact.tensor_maps.size());
   artifact.wait_sites = wait_sites_of(lowered);
   artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);
   artifact.launch.num_threads = lowered.num_threads;
+  if (has_roles(lowered)) {
+    artifact.launch.num_threads += device::kWarpgroupThreads;
+    artifact.launch.dynamic_shared_bytes = plan_staging(lowered).num_bytes();
+    artifact.launch.cluster_size = static_cast<int>(lowered.cluster_size);
+  }
   if (has_bulk_copies(lowered, target)) {
     artifact.launch.dynamic_shared_bytes = device::copy_shared_bytes(target.compute_capability);
   }

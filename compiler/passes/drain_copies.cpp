@@ -14,6 +14,7 @@ using Parameters = std::set<const Value*>;
 
 /// The parameter that a pointer leads into; null: unknown.
 const Value* base_of(const Value* pointer) {
+  if (pointer->type.is_view()) return pointer;
   const Statement* made = pointer->definition;
   if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
   return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
@@ -73,9 +74,13 @@ class Drains {
       if (op.flag("bulk")) written.insert(base_of(op.operands.at(0)));
       return written;
     }
+    if (op.is("staged_store") && !may_meet(op, written)) {
+      written.insert(op.operands.at(0));
+      return written;
+    }
     if (written.empty() || !needs_drain(op, written)) return written;
     before_.insert(&op);
-    return {};
+    return op.is("staged_store") ? Parameters{op.operands.at(0)} : Parameters{};
   }
 
   bool needs_drain(const Statement& op, const Parameters& written) const {
@@ -90,7 +95,7 @@ class Drains {
       case Effect::kReads:
         return !op.is("tile_load") || may_meet(op, written);
       case Effect::kWrites:
-        if (op.is("tile_store")) return may_meet(op, written);
+        if (op.is("tile_store") || op.is("staged_store")) return may_meet(op, written);
         return !op.is("tile_atomic") || Atomic::of(op).releases() || may_meet(op, written);
     }
     return true;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 #include "compiler/passes/layout_groups.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -115,12 +117,13 @@ class LayoutInference {
       largest = std::max(largest, group.num_elements());
     }
     program_.num_threads = threads_for(largest);
+    stage();
     for_each_statement(program_.body, [this](const Statement& statement) {
       if (!statement.is("view_copy")) return;
       program_.num_threads = std::max(program_.num_threads, kLeastCopyThreads);
     });
     for (LayoutGroup& group : groups_.all()) {
-      if (group.wants_rows()) set(group, rows_of(group));
+      if (!group.layout.is_known() && group.wants_rows()) set(group, rows_of(group));
     }
     vote(program_.body, 1);
     for (LayoutGroup& group : groups_.all()) {
@@ -130,6 +133,21 @@ class LayoutInference {
   }
 
  private:
+  /// Staged products lie as wgmma leaves them; their rows say how many warpgroups there are.
+  void stage() {
+    int num_threads = 0;
+    for_each_statement(program_.body, [&](const Statement& statement) {
+      if (!is_staged(statement)) return;
+      const int threads = consumer_threads(statement.result()->type.shape.at(0));
+      num_threads = num_threads == 0 ? threads : std::gcd(num_threads, threads);
+      set(groups_.of(statement.result()), {Layout::Kind::kFragment, 2});
+      for (std::size_t i = 0; i < 2; ++i) {
+        set(groups_.of(statement.operands.at(i)), {Layout::Kind::kStaged, 1});
+      }
+    });
+    if (num_threads > 0) program_.num_threads = num_threads;
+  }
+
   static void set(LayoutGroup& group, Layout layout) {
     group.layout = layout;
     for (Value* tile : group.tiles) tile->type.layout = layout;

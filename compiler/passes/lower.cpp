@@ -42,6 +42,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("insert_launch_states", program);
   program = lower_stacks(std::move(program));
   done("lower_stacks", program);
+  program = stage_products(std::move(program), target);
+  done("stage_products", program);
   program = lower_views(std::move(program), !target.is_cuda() || Environment::get().check);
   done("lower_views", program);
   check_is_lowered(program);
@@ -57,6 +59,10 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("hoist_invariants", program);
   program = keep_channel_counts(std::move(program), target);
   done("keep_channel_counts", program);
+  program = share_operands(std::move(program));
+  done("share_operands", program);
+  program = split_roles(std::move(program));
+  done("split_roles", program);
   return program;
 }
 

@@ -30,6 +30,11 @@ Program insert_launch_states(Program program, const Target& target);
 /// tiles one behind the other. Parts that are only stored go to their rows one by one.
 Program lower_stacks(Program program);
 
+/// Marks the products whose operands a producer can bring to shared memory while others multiply
+/// (`matmul` attribute `staged`): where the target has wgmma, the parameters can have tensor maps,
+/// and the producer can tell by itself what comes next.
+Program stage_products(Program program, const Target& target);
+
 /// Replaces views: what makes, reads and writes them becomes index arithmetic, `address`, and ops
 /// on addresses (`tile_load`, `tile_store`, …), with masks only where being inside isn't proven.
 /// `checks_views`: a `view` that reaches beyond its parameter's memory ends the launch.
@@ -55,5 +60,14 @@ Program hoist_invariants(Program program);
 /// read when the kernel begins, kept in registers, and stored when it ends. An exchange whose slot
 /// nothing uses before it in the launch learns so (CUDA).
 Program keep_channel_counts(Program program, const Target& target);
+
+/// Operands that all program instances of a cluster read from the same place are brought once, a
+/// part by each (`operand_load` attribute `shared`). Where there are none, instances are launched
+/// one by one.
+Program share_operands(Program program);
+
+/// Splits a program with staged products into roles: `if is_producer {the loads of operands, and
+/// what they depend on} else {the rest}`.
+Program split_roles(Program program);
 
 }  // namespace tilewire

@@ -47,11 +47,14 @@ void guard(LoweredView& view, Value* index, const Amount& extent, Bounds& bounds
 
 void slice_at(LoweredView& view, const ViewDimension& from, Value* index, Bounds& bounds,
               Inserter& insert) {
-  view.terms.push_back({index, from.stride});
+  view.terms.push_back({index, from.stride, from.source});
+  const std::size_t num_guards = view.guards.size();
   guard(view, index, from.extent, bounds, insert);
-  if (!from.mask) return;
-  Value* position = insert.op("add", {from.mask->begin, index});
-  guard(view, position, {kDynamic, from.mask->bound}, bounds, insert);
+  if (from.mask) {
+    Value* position = insert.op("add", {from.mask->begin, index});
+    guard(view, position, {kDynamic, from.mask->bound}, bounds, insert);
+  }
+  view.has_inner_guard |= !from.is_whole && view.guards.size() > num_guards;
 }
 
 /// The elements start, start + 1, … of a dimension, `size` of them: those outside are masked.
@@ -61,8 +64,8 @@ ViewDimension slice_ds(LoweredView& view, ViewDimension from, Value* start, std:
   if (end != nullptr) {
     from.extent = {kDynamic, minimum(end, from.extent.materialise(insert), insert)};
   }
-  view.terms.push_back({start, from.stride});
-  ViewDimension result{{size, nullptr}, from.stride, {}, false};
+  view.terms.push_back({start, from.stride, from.source});
+  ViewDimension result{{size, nullptr}, from.stride, {}, false, from.source};
   const bool is_within_parent = is_inside(start, size, from.extent, bounds);
   if (!from.mask) {
     if (!is_within_parent) result.mask = AccessMask{start, from.extent.materialise(insert)};
@@ -92,8 +95,9 @@ ViewDimension slice_range(LoweredView& view, const ViewDimension& from, Value* l
   if (!bounds.at_least(extent, lower)) lower = minimum(lower, extent, insert);
   if (!bounds.at_least(extent, upper)) upper = minimum(upper, extent, insert);
   if (!bounds.at_least(upper, lower)) upper = insert.op("maximum", {upper, lower});
-  view.terms.push_back({lower, from.stride});
-  ViewDimension result{{kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}, false};
+  view.terms.push_back({lower, from.stride, from.source});
+  ViewDimension result{
+      {kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}, false, from.source};
   if (from.mask) {
     result.mask = AccessMask{insert.op("add", {from.mask->begin, lower}), from.mask->bound};
   }
@@ -129,6 +133,8 @@ LoweredView whole_view(Value* parameter, const std::vector<Amount>& extents, boo
   for (std::size_t i = extents.size(); i-- > 0;) {
     ViewDimension& dimension = view.dimensions[i];
     dimension.extent = extents[i];
+    dimension.source = static_cast<int>(i);
+    dimension.is_whole = true;
     if (is_contiguous) {
       dimension.stride = contiguous;
       if (i > 0) contiguous = product(contiguous, extents[i], insert);

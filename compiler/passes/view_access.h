@@ -26,7 +26,11 @@ struct ViewDimension {
   Amount extent;
   Amount stride;
   std::optional<AccessMask> mask;
-  bool is_gathered = false;  ///< `Gather` says where element j lies; stride is 0
+  bool is_gathered = false;   ///< `Gather` says where element j lies; stride is 0
+  int source = kNoDimension;  ///< the parameter's dimension that it goes along, by steps of 1
+  bool is_whole = false;      ///< all of that dimension
+
+  static constexpr int kNoDimension = -1;
 };
 
 /// Index tiles of a view: element j of their dimensions lies `offsets[j]` elements further.
@@ -42,6 +46,7 @@ struct LoweredView {
   struct Term {
     Value* index;
     Amount stride;
+    int source = ViewDimension::kNoDimension;  ///< the parameter's dimension that it goes along
   };
 
   Value* base = nullptr;         ///< the parameter
@@ -55,6 +60,8 @@ struct LoweredView {
   std::vector<Term> terms;
   std::optional<Gather> gather;
   std::vector<Value*> guards;  ///< bools: all must hold for anything of the view to exist
+  /// Some guard says more than that an index lies inside of the parameter.
+  bool has_inner_guard = false;
 };
 
 /// The view that a parameter itself is. `is_contiguous`: row-major without gaps, so that strides

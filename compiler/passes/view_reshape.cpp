@@ -75,6 +75,7 @@ LoweredView field_view(const LoweredView& bytes, std::int64_t offset, DType dtyp
   result.dimensions.pop_back();
   for (ViewDimension& dimension : result.dimensions) {
     dimension.stride = in_elements(dimension.stride, num_bytes(dtype), insert);
+    dimension.source = ViewDimension::kNoDimension;
   }
   std::int64_t stride = 1;
   for (const std::int64_t extent : shape) stride *= extent;

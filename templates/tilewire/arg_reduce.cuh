@@ -5,6 +5,7 @@
 // take part, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/reduce.cuh"
 
 namespace tilewire::device {
@@ -68,7 +69,7 @@ TILEWIRE_DEVICE void arg_reduce(const TileType& tile, void* shared, T& value, in
   if constexpr (kWarps > 1) {
     Found<C>* of_warps = static_cast<Found<C>*>(shared);
     if (threadIdx.x % kWarpThreads == 0) of_warps[threadIdx.x / kWarpThreads] = found;
-    __syncthreads();
+    meet();
     const int lane = threadIdx.x % kLanes;
     found = winner_of_lanes<Order, kLanes>(lane < kWarps ? of_warps[lane] : Found<C>{C(), -1});
   }
@@ -109,7 +110,7 @@ TILEWIRE_DEVICE void hand_out(ResultTile& result, void* shared, const OfRound& o
   constexpr int kPiece = piece_elements(K::kElements, sizeof(R));
   R* results = static_cast<R*>(shared);
   for (int start = 0; start < K::kElements; start += kPiece) {
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       const int index = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;
@@ -118,7 +119,7 @@ TILEWIRE_DEVICE void hand_out(ResultTile& result, void* shared, const OfRound& o
         results[index - start] = of_round(round);
       }
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int index = K::element(threadIdx.x, i) - start;
@@ -149,9 +150,9 @@ TILEWIRE_DEVICE void arg_reduce_axis(const TileType& tile, void* shared, ValueTi
   for (int round = 0; round < kRounds; ++round) found[round] = {C(), -1};
 
   for (int start = 0; start < L::kElements; start += kPiece) {
-    if (start > 0) __syncthreads();
+    if (start > 0) meet();
     put_piece<kPiece>(tile, start, piece);
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       const int result = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;

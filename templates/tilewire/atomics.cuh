@@ -8,6 +8,7 @@
 
 #include "tilewire/atomic_instructions.cuh"
 #include "tilewire/gather.cuh"
+#include "tilewire/meet.cuh"
 #include "tilewire/order.cuh"
 #include "tilewire/shape.cuh"
 
@@ -113,7 +114,7 @@ TILEWIRE_DEVICE TileType atomic_fetch(void* shared, const A& access, const Where
   });
   acquire<kOrder, kScope>();
   if constexpr (!TileType::Layout::kIsReplicated) return before;
-  __syncthreads();  // offsets of the access may lie there
+  meet();  // offsets of the access may lie there
   return relayout<TileType>(before, shared);
 }
 
@@ -128,7 +129,7 @@ TILEWIRE_DEVICE void atomic(T* place, bool exists, V... values) {
 template <typename Operation, Order kOrder, Scope kScope, typename T, typename... V>
 TILEWIRE_DEVICE T atomic_fetch(void* shared, T* place, bool exists, V... values) {
   T* before = static_cast<T*>(shared);
-  __syncthreads();
+  meet();
   if (threadIdx.x == 0) {
     *before = T{};
     if (exists) {
@@ -137,7 +138,7 @@ TILEWIRE_DEVICE T atomic_fetch(void* shared, T* place, bool exists, V... values)
       acquire<kOrder, kScope>();
     }
   }
-  __syncthreads();
+  meet();
   return *before;
 }
 

@@ -12,6 +12,7 @@
 
 #include "tilewire/bulk_copy.cuh"
 #include "tilewire/copy_layout.cuh"
+#include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 
 namespace tilewire::device {
@@ -218,7 +219,7 @@ class Copying {
       const int64_t num_steps = rows.run / (to_step == 16 ? 16 : 1) + 1;
       if (meets_bulk_stores(to, from, rows, num_steps * to_step, num_steps * from_step)) {
         drain();
-        __syncthreads();
+        meet();
       }
     }
   }
@@ -289,7 +290,7 @@ class Copying {
   TILEWIRE_DEVICE void bulk(char* to, char* from, const CopyRows<kOuter>& rows) {
     if (meets_bulk_stores(to, from, rows, rows.run, rows.run)) drain();
     fence_proxy_async();  // by each thread for what it wrote or acquired
-    __syncthreads();
+    meet();
     uint64_t begin;
     uint64_t end;
     span(to, rows, rows.run, true, begin, end);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewire/base.cuh"
+#include "tilewire/meet.cuh"
 
 namespace tilewire::device {
 
@@ -22,7 +23,7 @@ class Counters {
   TILEWIRE_DEVICE int64_t draw(int counter, void* shared) const {
     int64_t* place = static_cast<int64_t*>(shared);
     if (threadIdx.x == 0) *place = static_cast<int64_t>(atomicAdd(words_ + 1 + counter, 1ull));
-    __syncthreads();
+    meet();
     return *place;
   }
 

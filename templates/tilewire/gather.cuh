@@ -1,6 +1,7 @@
 // Accesses whose elements lie where index tiles say: gathers and scatters.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 
 namespace tilewire::device {
@@ -49,7 +50,7 @@ TILEWIRE_DEVICE Gathered<A, SharedOffsets<Result, Source>> gathered_through(
     const A& access, const OffsetsTile& offsets, void* shared) {
   int64_t* piece = static_cast<int64_t*>(shared);
   put_piece<Source::kElements>(offsets, 0, piece);
-  __syncthreads();
+  meet();
   return {access, {piece}, access.pointer};
 }
 

@@ -2,6 +2,7 @@
 // part in the __syncthreads inside, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/operators.cuh"
 
 namespace tilewire::device {
@@ -15,16 +16,16 @@ TILEWIRE_DEVICE ResultTile histogram(const TileType& tile, void* shared) {
   int* counts = static_cast<int*>(shared);
   ResultTile result;
   for (int start = 0; start < K::kElements; start += kPiece) {
-    if (start > 0) __syncthreads();
+    if (start > 0) meet();
     for (int i = threadIdx.x; i < kPiece; i += K::kThreads) counts[i] = 0;
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; ++i) {
       // Negative numbers are large as unsigned ones.
       const uint64_t bin = static_cast<uint64_t>(static_cast<int64_t>(element(tile, i))) - start;
       if (bin < kPiece && L::owns(threadIdx.x, i)) atomicAdd(counts + bin, 1);
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int index = K::element(threadIdx.x, i) - start;

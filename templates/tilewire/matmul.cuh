@@ -5,6 +5,7 @@
 // __syncthreads inside, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/mma.cuh"
 #include "tilewire/operators.cuh"
 
@@ -110,12 +111,12 @@ struct Operands {
   template <typename TileA, typename TileB>
   TILEWIRE_DEVICE void load(const TileA& a, const TileB& b, int batch, int row, int column,
                             int depth) const {
-    __syncthreads();
+    meet();
     stage<P::kRows, P::kDepth, !P::kLeftIsTransposed, P::kBlockRows, StageA>(
         a, Block{batch, row, depth}, left);
     stage<P::kColumns, P::kDepth, P::kRightIsTransposed, P::kBlockColumns, StageB>(
         b, Block{batch, column, depth}, right);
-    __syncthreads();
+    meet();
   }
 };
 
@@ -159,13 +160,13 @@ TILEWIRE_DEVICE void add_block(ResultTile& result, const Sum (&sums)[F::kRegiste
   Sum* piece = static_cast<Sum*>(shared);
   for (int start = 0; start < F::kElements; start += kPiece) {
     const int thread = this_thread();
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < F::kRegisters; ++i) {
       const int index = F::element(thread, i) - start;
       if (index >= 0 && index < kPiece && F::holds(thread, i)) piece[index] = sums[i / 4][i % 4];
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < L::kRegisters; ++i) {
       const int target = L::element(thread, i);

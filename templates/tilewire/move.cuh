@@ -3,6 +3,7 @@
 // __syncthreads inside, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/shape.cuh"
 
 namespace tilewire::device {
@@ -64,9 +65,9 @@ TILEWIRE_DEVICE void take(ResultTile& result, const TileType& tile, void* shared
   T* piece = static_cast<T*>(shared);
   TILEWIRE_ROLLED
   for (int start = 0; start < L::kElements; start += kPiece) {
-    if (kIsSharedInUse || start > 0) __syncthreads();
+    if (kIsSharedInUse || start > 0) meet();
     put_padded<kPiece, kRow>(tile, start, piece);
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       // A choice, no branch: element 0 is always there to be read.

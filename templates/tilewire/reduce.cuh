@@ -5,6 +5,7 @@
 // take part, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/operators.cuh"
 
 namespace tilewire::device {
@@ -102,7 +103,7 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
   if constexpr (kWarps > 1) {
     C* partial = static_cast<C*>(shared);
     if (threadIdx.x % kWarpThreads == 0) partial[threadIdx.x / kWarpThreads] = value;
-    __syncthreads();
+    meet();
     const int lane = threadIdx.x % kLanes;
     value = reduce_lanes<Op, kLanes>(lane < kWarps ? partial[lane] : Op::template neutral<C>());
   }
@@ -138,7 +139,7 @@ TILEWIRE_DEVICE ResultTile reduce_rows(const TileType& tile, void* shared) {
     for (int row = 0; row < L::kThreadRows; ++row) {
       if (threadIdx.x % kWarpThreads == 0) partial[row * kWarps + warp] = values[row];
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int row = 0; row < L::kThreadRows; ++row) {
       values[row] = partial[row * kWarps + warp / kParts * kParts + lane];
@@ -180,13 +181,13 @@ TILEWIRE_DEVICE ResultTile reduce_columns(const TileType& tile, void* shared) {
     TILEWIRE_UNROLL
     for (int start = 0; start < L::kRowSlots; start += kPiece) {
       const int end = smaller(start + kPiece, L::kRowSlots);
-      if (start > 0) __syncthreads();
+      if (start > 0) meet();
       TILEWIRE_UNROLL
       for (int i = start; i < end; ++i) {
         if (threadIdx.x % kPartThreads >= L::kLanes) continue;
         partial[(part * kPiece + i - start) * L::kLanes + lane] = values[i];
       }
-      __syncthreads();
+      meet();
       TILEWIRE_UNROLL
       for (int i = start; i < end; ++i) {
         values[i] = partial[(i - start) * L::kLanes + lane];
@@ -228,9 +229,9 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
   for (int round = 0; round < kRounds; ++round) values[round] = Op::template neutral<C>();
 
   for (int start = 0; start < L::kElements; start += kPiece) {
-    if (start > 0) __syncthreads();
+    if (start > 0) meet();
     put_piece<kPiece>(tile, start, piece);
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       const int result = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;
@@ -249,7 +250,7 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
   constexpr int kResultPiece = piece_elements(kResults, sizeof(R));
   ResultTile result;
   for (int start = 0; start < kResults; start += kResultPiece) {
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       if (start == 0) values[round] = reduce_lanes<Op, kLanes>(values[round]);
@@ -259,7 +260,7 @@ TILEWIRE_DEVICE ResultTile reduce_axis(const TileType& tile, void* shared) {
         results[index] = Narrow<R>::of(values[round]);
       }
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int index = K::element(threadIdx.x, i) - start;

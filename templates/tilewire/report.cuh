@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewire/fp8.cuh"
+#include "tilewire/meet.cuh"
 #include "tilewire/operators.cuh"
 #include "tilewire/report_layout.cuh"
 
@@ -73,7 +74,7 @@ TILEWIRE_DEVICE void check(bool condition, const Assertion& assertion, const Tel
     tell();
     assertion.fail();
   }
-  __syncthreads();
+  meet();
 }
 
 /// Unless a condition holds everywhere: the thread that owns the first element where it doesn't
@@ -91,14 +92,14 @@ TILEWIRE_DEVICE void check_all(const TileType& condition, const Assertion& asser
     first = index;
     slot = i;
   }
-  if (!__syncthreads_or(first < L::kElements)) return;
+  if (!meet_any(first < L::kElements)) return;
   for (int index = 0; index < L::kElements; ++index) {
-    if (!__syncthreads_or(first == index)) continue;
+    if (!meet_any(first == index)) continue;
     if (first == index) {
       tell(index, slot);
       assertion.fail();
     }
-    __syncthreads();
+    meet();
   }
 }
 

@@ -96,6 +96,13 @@ class Ring {
     is_held_ = false;
   }
 
+  /// Lets the next slot go by, which nothing of this consumer reads. No slot is held.
+  TILEWIRE_DEVICE void skip() {
+    wait();
+    hold();
+    release();
+  }
+
   /// At the end, by all threads of the CTA: from here on no other CTA writes to this one.
   TILEWIRE_DEVICE void leave() {
     if constexpr (kClusterSize > 1) {

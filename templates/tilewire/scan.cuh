@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewire/arithmetic.cuh"
+#include "tilewire/meet.cuh"
 
 namespace tilewire::device {
 
@@ -124,9 +125,9 @@ TILEWIRE_DEVICE ResultTile scan(const TileType& tile, void* shared) {
   ResultTile result;
   for (int number = 0; number < kPieces; ++number) {
     const int start = (kIsReverse ? kPieces - 1 - number : number) * kPiece;
-    if (number > 0) __syncthreads();
+    if (number > 0) meet();
     put_widened<kPiece>(tile, start, piece);
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       const int unit = round * kGroups + static_cast<int>(threadIdx.x) / kLanes;
@@ -143,14 +144,14 @@ TILEWIRE_DEVICE ResultTile scan(const TileType& tile, void* shared) {
         C* totals = piece + kPiece;
         const C total = scan_part<Op, kSteps, kLanes>(part, piece, Op::template neutral<C>());
         if (is_there && threadIdx.x % kLanes == 0) totals[unit] = total;
-        __syncthreads();
+        meet();
         if (is_there) {
           carried[0] = add_parts_before<Op, kParts, kLanes>(
               part, unit % kParts, totals + line * kParts, piece, carried[0]);
         }
       }
     }
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int index = K::element(threadIdx.x, i) - start;

@@ -3,6 +3,7 @@
 // inside, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/operators.cuh"
 
 namespace tilewire::device {
@@ -18,9 +19,9 @@ TILEWIRE_DEVICE ResultTile broadcast(const TileType& tile, void* shared) {
   ResultTile result;
   TILEWIRE_UNROLL
   for (int start = 0; start < L::kElements; start += kPiece) {
-    if (start > 0) __syncthreads();
+    if (start > 0) meet();
     put_piece<kPiece>(tile, start, piece);
-    __syncthreads();
+    meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < K::kRegisters; ++i) {
       const int target = K::element(threadIdx.x, i);
@@ -99,7 +100,7 @@ TILEWIRE_DEVICE typename Operand<TileType>::Element extract(const TileType& tile
       *found = element(tile, i);
     }
   }
-  __syncthreads();
+  meet();
   return is_inside ? *found : T{};
 }
 

@@ -2,6 +2,7 @@
 // part in the __syncthreads inside, and nobody may still be using `shared`.
 #pragma once
 
+#include "tilewire/meet.cuh"
 #include "tilewire/reduce.cuh"
 
 namespace tilewire::device {
@@ -81,7 +82,7 @@ struct SortedLines {
           const int low = pair / distance * 2 * distance + pair % distance;
           order(low, low + distance, (low % kPadded & width) == 0);
         }
-        __syncthreads();
+        meet();
       }
     }
   }
@@ -104,12 +105,12 @@ TILEWIRE_DEVICE ResultTile sort(const TileType& tile, void* shared) {
   T* values = static_cast<T*>(shared);
   ResultTile result;
   for (int first = 0; first < Lines::kLines; first += Lines::kBatch) {
-    if (first > 0) __syncthreads();
+    if (first > 0) meet();
     Lines::template visit_padding<L::kThreads>(
         [&](int place, int) { values[place] = last_of_all<kIsDescending, T>(); });
     Lines::template visit_owned<L>(
         first, [&](int place, int slot) { values[place] = element(tile, slot); });
-    __syncthreads();
+    meet();
     Lines::template sort<L::kThreads>([&](int low, int high, bool is_forwards) {
       const auto a = widen(values[low]);
       const auto b = widen(values[high]);
@@ -137,7 +138,7 @@ TILEWIRE_DEVICE void argsort(const TileType& tile, void* shared, ValueTile& sort
   T* values = reinterpret_cast<T*>(kIsWide ? room : room + Lines::kRoom * sizeof(int));
   int* numbers = reinterpret_cast<int*>(kIsWide ? room + Lines::kRoom * sizeof(T) : room);
   for (int first = 0; first < Lines::kLines; first += Lines::kBatch) {
-    if (first > 0) __syncthreads();
+    if (first > 0) meet();
     Lines::template visit_padding<L::kThreads>([&](int place, int number) {
       values[place] = last_of_all<kIsDescending, T>();
       numbers[place] = number;
@@ -146,7 +147,7 @@ TILEWIRE_DEVICE void argsort(const TileType& tile, void* shared, ValueTile& sort
       values[place] = element(tile, slot);
       numbers[place] = place % Lines::kPadded;
     });
-    __syncthreads();
+    meet();
     Lines::template sort<L::kThreads>([&](int low, int high, bool is_forwards) {
       const auto a = widen(values[low]);
       const auto b = widen(values[high]);

@@ -29,6 +29,30 @@ def test_every_element_once(shape, order, schedule):
 
 
 @tw.kernel
+def count_in_clusters(
+    y: tw.Tensor["M", "N"], z: tw.Tensor["M", "N"], *, order: tw.const, cluster: tw.const,
+    P: tw.const, start: tw.const
+):  # fmt: skip
+    for t in tw.persistent(tw.tiles(M, N, 4, 8, order=order, group=4, cluster=cluster)):
+        tw.store(y[t.m, t.n], tw.load(y[t.m, t.n]) + 1)
+    parts = tw.tiles(M, N, 4, 8, split=P, start=start, order=order, group=4, cluster=cluster)
+    for t in tw.persistent(parts):
+        tw.store(z[t.m, t.n], tw.load(z[t.m, t.n]) + 1 + 10 * t.part)
+
+
+@pytest.mark.parametrize("cluster", [2, 4])
+@pytest.mark.parametrize("order", ["column", "grouped"])
+@pytest.mark.parametrize("shape", [(13, 22), (16, 16), (1, 1), (36, 40), (0, 8)])
+def test_every_element_once_in_clusters(shape, order, cluster):
+    for parts, start in ((1, 0), (3, 1)):
+        y, z = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        count_in_clusters[3](y, z, order=order, cluster=cluster, P=parts, start=start)
+        assert (y == 1).all()
+        for part, (first, end) in enumerate(chunks(shape[0], parts)):
+            assert (z[first:end] == 1 + 10 * part).all()
+
+
+@tw.kernel
 def split_rows(
     x: tw.Tensor["M", "N"],
     y: tw.Tensor["P", "R", "N"],

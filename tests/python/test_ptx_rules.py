@@ -64,6 +64,7 @@ def replaced(name, old, new, count=0):
 
 BARRIERS = "ops/meet_on_all_ranks"
 LOCAL = "ops/meet_on_one_rank"
+STAGED = "ops/staged_matmul_of_a_window"
 COPIES = "ops/put_views"
 ATOMICS = "ops/atomic_at_peers"
 
@@ -86,6 +87,8 @@ ATOMICS = "ops/atomic_at_peers"
         (COPIES, r"wait_group 0", "wait_group.read 0", "bulk_stores_are_over"),
         (COPIES, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (COPIES, r"fence\.proxy\.async;", "", "bulk_loads_see"),
+        (STAGED, r"fence\.proxy\.async;", "", "bulk_loads_see"),
+        (STAGED, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that"),
     ],
 )  # fmt: skip

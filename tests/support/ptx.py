@@ -35,10 +35,11 @@ class Function:
         start: int,
         wanted: Callable[[Instruction], bool],
         stops: Callable[[Instruction], bool] = lambda _: False,
+        at_start: bool = False,
     ) -> bool:
         """Whether each path that leads to an instruction passes one that is wanted, and none that
-        stops it after that one. The function's start stops it too."""
-        return self._every_way(start, wanted, stops, lambda each: each.predecessors, at_end=False)
+        stops it after that one. `at_start`: whether the function's start is as good."""
+        return self._every_way(start, wanted, stops, lambda each: each.predecessors, at_start)
 
     def every_way_on_meets(
         self,

@@ -288,7 +288,11 @@ def bulk_loads_see_what_was_acquired(kernel: Kernel):
     for function in kernel.functions:
         for index, each in enumerate(function.instructions):
             if is_bulk_load(each) and not function.every_way_back_meets(
-                index, lambda other: other.name.startswith("fence.proxy.async"), is_wait
+                index,
+                lambda other: other.name.startswith("fence.proxy.async"),
+                is_wait,
+                # A matmul's operands: its kernel doesn't write them itself.
+                at_start=".tensor." in each.name,
             ):
                 yield f"{function.name}: {each.text}"
 

@@ -41,7 +41,7 @@ class Work(NoBundle):
         else:
             fields["n"] = DynamicSlice(*made["n"])
             fields["part"] = made["part"]
-        return WorkItem(self.spelling, fields)
+        return WorkItem(self.spelling, fields, made.get("exists"))
 
     def __repr__(self) -> str:
         return self.spelling
@@ -59,10 +59,13 @@ def tiles(
     start: Any = None,
     order: Any = "row",
     group: Any = 8,
+    cluster: Any = 1,
 ) -> Work:
     """Tiles of an M x N problem for `tw.persistent`: `t.m` and `t.n` as `tw.ds`. `split` divides M
     into parts as `torch.chunk` does (`t.part`, `t.local_m`, `t.local_index`), `start` is the part
-    that comes first; `order` is "row", "column" or "grouped", in bands of `group` rows of tiles."""
+    that comes first; `order` is "row", "column" or "grouped", in bands of `group` rows of tiles.
+    `cluster` consecutive tiles lie one below the other: GPUs with clusters launch that many program
+    instances side by side, and a matmul's right operand is brought once for all of them."""
     if order not in ORDERS:
         call.fail(f"order= is one of {', '.join(map(repr, ORDERS))}, found {describe(order)}")
     grid = call.build(
@@ -75,6 +78,7 @@ def tiles(
         start,
         order,
         call.static_int(group, "group"),
+        call.static_int(cluster, "cluster"),
     )
     return Work(grid, "tw.tiles(…)", False)
 

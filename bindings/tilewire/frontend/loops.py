@@ -6,7 +6,7 @@ import ast
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewire._tilewire import DType, Value
@@ -18,6 +18,7 @@ from tilewire.frontend.visitor import Visitor
 
 _MAX_REPETITIONS = 16384  # of all unrolled loops of a nest together
 _INDEX = ".index"  # of a `for` that a `break` can end
+_EXISTS = ".exists"  # whether the tile of a `for` over `tw.tiles` does
 _OWN = (STOP, SKIP, _INDEX)
 
 
@@ -103,6 +104,15 @@ class Loops(Visitor):
             self._run_unless_stopped(node, body, is_static(stop))
         self.repetitions = outside
 
+    @staticmethod
+    def _guarded(node: ast.For, body: LoopBody) -> LoopBody:
+        """The same, of tiles that exist."""
+        test = ast.Name(_EXISTS, ast.Load())
+        guarded = ast.If(test, body.statements, [])
+        for each in (guarded, test):
+            ast.copy_location(each, node)
+        return replace(body, statements=[guarded])
+
     def _run_unless_stopped(self, node: ast.For, body: LoopBody, goes_on: bool = False) -> None:
         if goes_on or not body.stops:
             return self.run(body.statements)
@@ -120,8 +130,13 @@ class Loops(Visitor):
         if over.work is None:
             self.bind(target.id, index)
         else:
-            self.bind(target.id, over.work.item(functools.partial(self.build, node), index))
+            item = over.work.item(functools.partial(self.build, node), index)
+            self.bind(target.id, item)
+            if item.exists is not None:
+                self.scope.names[_EXISTS] = item.exists
+                body = self._guarded(node, body)
         self._run_unless_stopped(node, body)
+        self.scope.names.pop(_EXISTS, None)
         self._leave(node, carried, self.build(node, "end_for", self._next(node, carried)))
 
     def _begin(self, node: ast.For, over: LoopRange, initial: list[Any]) -> Any:

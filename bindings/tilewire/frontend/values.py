@@ -40,6 +40,7 @@ class WorkItem(NoBundle):
 
     spelling: str
     fields: dict[str, Any]
+    exists: Any = None  # a bool; None: it does
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -125,7 +125,7 @@ class Slot {
       return;
     }
     name_ = emitter.unique_name(hint(statement, emitter));
-    if (!statement.flag("first")) emitter.statement("__syncthreads();");
+    if (!statement.flag("first")) emitter.meet();
     declare(statement, name_, emitter);
   }
 
@@ -137,7 +137,7 @@ class Slot {
   /// Hands the count on, unless the end of the kernel does.
   void close(bool have_met) const {
     if (is_kept_) return;
-    if (!have_met) emitter_.statement("__syncthreads();");
+    if (!have_met) emitter_.meet();
     call(fmt::format("close({})", check_of(statement_, emitter_)));
   }
 
@@ -165,7 +165,7 @@ void emit_channel_open_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 void emit_channel_close_cuda(const Statement&, CudaEmitter& emitter) {
-  emitter.statement("__syncthreads();");
+  emitter.meet();
   for_each_statement(emitter.program().body, [&](const Statement& statement) {
     if (!statement.is("channel_open")) return;
     const std::string name = emitter.shared_name(state_key(statement), "");
@@ -197,7 +197,7 @@ void emit_channel_recv_cuda(const Statement& statement, CudaEmitter& emitter) {
                                     emitter.type(result->type), statement.integer("site")),
                         "message");
   }
-  emitter.statement("__syncthreads();");
+  emitter.meet();
   slot.call(fmt::format("acknowledge({})", statement.integer("site")));
   slot.close(true);
 }

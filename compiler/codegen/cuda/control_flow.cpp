@@ -4,7 +4,9 @@
 
 #include "compiler/codegen/cuda/kernel_writer.h"
 #include "compiler/codegen/cuda/schedule.h"
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -15,6 +17,14 @@ bool uses(const Statement& statement, const Value* value) {
   return std::ranges::any_of(statement.regions, [&](const Region& region) {
     return std::ranges::any_of(region.statements,
                                [&](const auto& inner) { return uses(*inner, value); });
+  });
+}
+
+/// Whether each iteration fills slots of the ring, or takes them from it: unrolled, it would take
+/// long to compile, and gain nothing.
+bool is_of_ring(const Statement& loop) {
+  return std::ranges::any_of(loop.body().statements, [](const auto& statement) {
+    return statement->is("operand_load") || statement->is("skip_product") || is_staged(*statement);
   });
 }
 
@@ -61,7 +71,7 @@ void KernelWriter::write_region(const Region& region) {
 
 void KernelWriter::write_statement(const Statement& statement) {
   emitter_.begin(statement);
-  if (emitter_.plan_.syncs_before.contains(&statement)) emitter_.statement("__syncthreads();");
+  if (emitter_.plan_.syncs_before.contains(&statement)) emitter_.meet();
   switch (statement.kind) {
     case StatementKind::kOp:
       if (statement.op->emit_cuda == nullptr) {
@@ -98,6 +108,7 @@ std::vector<KernelWriter::CarriedVariable> KernelWriter::write_carried(const Sta
     const std::string name = emitter_.names_.make(hint.empty() ? "carried" : hint);
     emitter_.statement(
         fmt::format("{} {} = {};", emitter_.type(carried->type), name, emitter_.argument(initial)));
+    emitter_.variables_.insert(name);
     for (const Region& region : loop.regions) emitter_.bind(argument_of(region), name);
     emitter_.bind(loop.results[i], name);
     variables.push_back({name, argument_of(loop.body())});
@@ -115,6 +126,7 @@ void KernelWriter::write_for(const Statement& loop) {
   const std::string name = emitter_.variable(index, "i");
   emitter_.tell();
   const std::string step = emitter_.operand(loop.operands.at(2), Binding::kChoose);
+  if (is_of_ring(loop)) emitter_.writer_.raw_line("#pragma unroll 1");
   emitter_.writer_.open(
       fmt::format("for ({} {} = {}; {} < {}; {})", emitter_.type(index->type), name,
                   emitter_.operand(loop.operands.at(0), Binding::kChoose), name,
@@ -143,7 +155,27 @@ void KernelWriter::write_while(const Statement& loop) {
   emitter_.writer_.close();
 }
 
+/// One thread of the producer works; the registers that the others don't need, the consumers take.
+void KernelWriter::write_roles(const Statement& split) {
+  Writer& writer = emitter_.writer_;
+  writer.blank();
+  writer.open("if (tw::is_producer<kThreads>())");
+  writer.line("tw::give_registers<kThreads>();");
+  writer.open("if (tw::is_loader<kThreads>())");
+  write_region(split.regions.at(0));
+  writer.close();
+  writer.reopen("else");
+  writer.line("tw::take_registers<kThreads>();");
+  emitter_.forget_place();
+  write_region(split.regions.at(1));
+  if (plan_staging(program_).store_bytes > 0) writer.line("tw::leave_staging();");
+  writer.close();
+  writer.line("ring.leave();");
+}
+
 void KernelWriter::write_if(const Statement& branch) {
+  const Statement* asked = branch.operands.at(0)->definition;
+  if (asked != nullptr && asked->is("is_producer")) return write_roles(branch);
   std::vector<CarriedVariable> variables;
   for (const Value* result : branch.results) {
     if (const auto shared = shared_.find(result); shared != shared_.end()) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -30,7 +31,10 @@ std::string upper(std::string_view text) {
 }  // namespace
 
 CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
-    : program_(lowered), description_(description), plan_(plan_synchronisation(lowered)) {
+    : program_(lowered),
+      description_(description),
+      plan_(plan_synchronisation(lowered)),
+      has_roles_(tilewire::has_roles(lowered)) {
   const auto collect = [this](const auto& self, const Region& region) -> void {
     for (const auto& statement : region.statements) {
       regions_[statement.get()] = &region;
@@ -126,6 +130,21 @@ std::string CudaEmitter::declare(const Value* result, std::string_view hint) {
   return name;
 }
 
+std::string CudaEmitter::updated(const Value* result, const Value* before, std::string_view hint) {
+  const auto uses = uses_.find(before);
+  const bool is_variable = before != nullptr && constant_of(before) == nullptr &&
+                           variables_.contains(expression(before).text);
+  if (is_variable && uses != uses_.end() && uses->second.count == 1) {
+    bind(result, expression(before).text);
+    return expression(before).text;
+  }
+  const std::string name = variable(result, hint);
+  variables_.insert(name);
+  statement(fmt::format("{} {} = {};", type(result->type), name,
+                        before == nullptr ? "{}" : argument(before)));
+  return name;
+}
+
 void CudaEmitter::alias(const Value* result, const Value* source) {
   define(result, argument(source));
 }
@@ -133,6 +152,11 @@ void CudaEmitter::alias(const Value* result, const Value* source) {
 void CudaEmitter::statement(std::string_view text) {
   tell();
   writer_.line(text);
+}
+
+void CudaEmitter::meet() {
+  if (has_roles_) include("meet.cuh");
+  statement(has_roles_ ? "tw::meet();" : "__syncthreads();");
 }
 
 void CudaEmitter::announce_launch() {
@@ -169,6 +193,7 @@ std::string CudaEmitter::type(const Type& type) {
   include("tile.cuh");
   std::string name =
       fmt::format("Tile{}_{}", upper(name_of(type.dtype)), fmt::join(type.shape, "x"));
+  if (type.layout.kind == Layout::Kind::kFragment) include("fragment_layout.cuh");
   if (type.layout.kind == Layout::Kind::kPerRow) name += "_per_row";
   if (type.layout.kind == Layout::Kind::kPerColumn) name += "_per_column";
   const std::string meaning =
@@ -178,6 +203,7 @@ std::string CudaEmitter::type(const Type& type) {
     return tile_aliases_.contains(name) && tile_aliases_[name] != meaning;
   };
   if (is_taken() && type.layout.kind == Layout::Kind::kRows) name += "_rows";
+  if (is_taken() && type.layout.kind == Layout::Kind::kFragment) name += "_fragment";
   if (is_taken()) name += fmt::format("_by_{}", type.layout.vector);
   if (is_taken()) name += fmt::format("_{}", type.layout.lanes);
   tile_aliases_[name] = meaning;
@@ -207,6 +233,11 @@ std::string CudaEmitter::layout(const Type& tile) const {
     case Layout::Kind::kPerColumn:
       return fmt::format("tw::PerColumn<{}, {}, {}, kThreads>", product(begin, end), layout.vector,
                          layout.lanes);
+    case Layout::Kind::kFragment:
+      return fmt::format("tw::Fragment<{}, {}, kThreads>", product(begin, end - 1),
+                         size(tile.shape.back()));
+    case Layout::Kind::kStaged:
+      throw InternalError("a staged operand is in no register");
   }
   throw InternalError("a layout of unknown kind");
 }

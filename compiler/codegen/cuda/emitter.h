@@ -42,9 +42,14 @@ class CudaEmitter {
   /// A variable that a function fills through a reference; returns its name. For ops with several
   /// results.
   std::string declare(const Value* result, std::string_view hint);
+  /// One that is computed in place: the name of a variable that holds `before` (null: zeros) and
+  /// that holds `result` from now on. It is the variable of `before` where nothing else reads that.
+  std::string updated(const Value* result, const Value* before, std::string_view hint);
   /// One that is another value under a new type.
   void alias(const Value* result, const Value* source);
   void statement(std::string_view text);
+  /// All threads that run the program meet.
+  void meet();
   /// Where a two-sided launch tells the peers which one it is
   /// (templates/tilewire/launch_guard.cuh): once, before its first wait. Later calls write nothing.
   void announce_launch();
@@ -76,6 +81,7 @@ class CudaEmitter {
                               const std::function<std::string(std::string_view)>& text);
   static constexpr std::string_view kLineMark = "#line own";
   int num_threads() const { return program_.num_threads; }
+  bool has_roles() const { return has_roles_; }
   const Program& program() const { return program_; }
   const std::string& kernel() const { return program_.name; }  ///< the user's name
 
@@ -95,6 +101,8 @@ class CudaEmitter {
   /// The comment of the user's line, before its first text: `// ` and kPlaceMark in front of the
   /// place. Its number and what happens there come in when all are known.
   void tell();
+  /// The next text of any line is commented again.
+  void forget_place() { told_ = {}; }
   static constexpr char kPlaceMark = '\1';
 
   const Program& program_;
@@ -103,6 +111,7 @@ class CudaEmitter {
   Writer writer_;
   UniqueNames names_;
   std::map<const Value*, Expression> expressions_;
+  std::set<std::string> variables_;  ///< names of what may be computed in place
   struct Use {
     int count = 0;
     const Statement* user = nullptr;
@@ -126,6 +135,7 @@ class CudaEmitter {
   const Statement* current_ = nullptr;
   Place told_;  ///< the line that was commented last
   bool is_announced_ = false;
+  bool has_roles_ = false;
 };
 
 /// `float`, `tw::bf16`, `int64_t`: the element type in device code.

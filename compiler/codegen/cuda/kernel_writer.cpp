@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/cuda/register_pressure.h"
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/put.h"
 #include "compiler/support/error.h"
@@ -41,6 +42,11 @@ std::string story_of(const Statement& statement, const Artifact& description) {
     return description.wait_sites.at(static_cast<std::size_t>(statement.integer("site"))).what;
   }
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
+  if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
+  if (statement.is("staged_store")) return "store " + statement.operands.at(0)->name;
+  for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over"}) {
+    if (statement.is(name)) return "";
+  }
   if (statement.is("tile_load") || statement.is("tile_store") || statement.is("tile_prefetch")) {
     const Statement* address = statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
@@ -246,7 +252,9 @@ void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
   const int num_ctas = resident_ctas(program_, max_threads_of_sm(description_.target));
   writer.raw_line(
-      fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
+      emitter_.has_roles()
+          ? "extern \"C\" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)"
+          : fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
   writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));
 }
 
@@ -268,6 +276,35 @@ void KernelWriter::write_preamble() {
   }
   write_copier();
   write_barriers();
+  if (emitter_.has_roles()) write_staging();
+}
+
+/// The ring between producer and consumers, behind which all threads know that it is ready.
+void KernelWriter::write_staging() {
+  Writer& writer = emitter_.writer_;
+  const StagingPlan plan = plan_staging(program_);
+  bool hands_over = false;
+  for_each_statement(program_.body, [&hands_over](const Statement& statement) {
+    hands_over |= statement.is("hand_over");
+  });
+  writer.line("extern __shared__ __align__(1024) char staged[];");
+  writer.line(fmt::format(
+      "using StagedRing = tw::Ring<{}, {}, kThreads{}>;", plan.num_stages, plan.slot_bytes,
+      program_.cluster_size > 1 ? fmt::format(", {}", program_.cluster_size) : ""));
+  writer.line("__shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];");
+  if (hands_over) {
+    emitter_.include("hand_over.cuh");
+    writer.line("__shared__ uint32_t handed_over;");
+    writer.line("tw::HandOver hand_over(handed_over);");
+  }
+  emitter_.include("ring.cuh");
+  writer.line("StagedRing ring(staged, ring_barriers);");
+  if (emitter_.tensor_maps_.empty()) return;
+  writer.open("if (threadIdx.x == kThreads)");
+  for (const auto& [number, name] : emitter_.tensor_maps_) {
+    writer.line(fmt::format("tw::prefetch_map({});", name));
+  }
+  writer.close();
 }
 
 void KernelWriter::write_copier() {
@@ -334,6 +371,13 @@ std::string KernelWriter::top() {
         "#define TILEWIRE_TILES_IN_LOCAL_MEMORY  // the loops over a thread's elements stay");
     writer.blank();
   }
+  if (emitter_.has_roles()) {
+    writer.raw_line(
+        fmt::format("#define TILEWIRE_CONSUMERS {}  // threads that meet: all but the producer's",
+                    program_.num_threads));
+    writer.blank();
+    emitter_.include("roles.cuh");
+  }
   if (emitter_.includes_.empty()) emitter_.include("base.cuh");
   for (const std::string& header : emitter_.includes_) {
     writer.raw_line(fmt::format("#include \"tilewire/{}\"", header));
@@ -360,7 +404,8 @@ void KernelWriter::write_description(Writer& writer) {
   const SourceLocation file{program_.source_file, 1, 1};
   if (!program_.source_file.empty()) rows.emplace_back("source", file.file_name());
   rows.emplace_back("target", description_.target.to_string());
-  rows.emplace_back("threads", fmt::format("{} per program instance", program_.num_threads));
+  rows.emplace_back("threads", fmt::format("{} per program instance{}", program_.num_threads,
+                                           emitter_.has_roles() ? ", and a producer's" : ""));
   for (const Parameter& parameter : program_.parameters) {
     switch (parameter.kind) {
       case Parameter::Kind::kTensor:

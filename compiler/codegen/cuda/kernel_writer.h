@@ -27,6 +27,7 @@ class KernelWriter {
   void write_preamble();  ///< shared memory, addresses at peers, barriers
   void write_barriers();
   void write_copier();  ///< of views
+  void write_staging();
   void write_peer_addresses();
 
   void write_region(const Region& region);
@@ -41,6 +42,7 @@ class KernelWriter {
   bool is_read_only_by(const Region& region, const Value* value, const Statement& branch) const;
   void share_variables(const Region& region, const std::vector<CarriedVariable>& variables);
   void write_if(const Statement& branch);
+  void write_roles(const Statement& split);
   /// The last statement of a region: hands its operands to `variables`, where it is reached.
   void write_yield(const Region& region, const std::vector<CarriedVariable>& variables);
 

@@ -175,7 +175,7 @@ void emit_print_cuda(const Statement& statement, CudaEmitter& emitter) {
     line.say(pieces[i + 1]);
   }
   line.say("\n");
-  if (num_tiles > 0) emitter.statement("__syncthreads();");
+  if (num_tiles > 0) emitter.meet();
   emitter.statement(fmt::format("if (threadIdx.x == 0) {};", call_of(line)));
 }
 

@@ -156,6 +156,11 @@ class Planner {
       case StatementKind::kWhile:
         return step_loop(statement, state);
       case StatementKind::kIf: {
+        const Statement* asked = statement.operands.at(0)->definition;
+        if (asked != nullptr && asked->is("is_producer")) {  // one thread, which meets nobody
+          state = flow(statement.regions.at(1), state);
+          return;
+        }
         State joined = flow(statement.regions.at(0), state);
         joined.join(flow(statement.regions.at(1), state));
         state = joined;
@@ -257,6 +262,7 @@ class Planner {
       state = {};  // the threads meet inside
       state.busy.insert(place->second);
     }
+    if (statement.is("hand_over")) state = {};  // the threads meet inside
     switch (effect_of(statement)) {
       case Effect::kPure:
       case Effect::kReports:
@@ -274,7 +280,9 @@ class Planner {
         return;
       }
       case Effect::kWrites: {
-        const Mapping mapping = mapping_of(statement);
+        const Mapping mapping = statement.is("staged_store")
+                                    ? anywhere(statement, statement.operands.at(0))
+                                    : mapping_of(statement);
         const bool has_pending = !state.reads.empty() || !state.writes.empty();
         const auto atomic =
             statement.is("tile_atomic") ? std::optional(Atomic::of(statement)) : std::nullopt;

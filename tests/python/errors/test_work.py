@@ -155,3 +155,27 @@ def test_break_among_iterations_that_are_taken_one_by_one(diagnose):
     message, _ = diagnose(f, x="f32[?]")
     assert "would lose those that it takes after a `break`" in message
     assert 'use schedule="static"' in message
+
+
+def test_cluster_of_three(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, order="grouped", cluster=3)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "cluster=3: a cluster has 1, 2, 4 or 8 program instances" in message
+
+
+def test_cluster_in_row_order(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, cluster=2)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert 'cluster= is for order="grouped" and "column"' in message
+
+
+def test_band_that_a_cluster_does_not_divide(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, order="grouped", group=6, cluster=4)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "a band of 6 rows of tiles isn't divided by cluster=4" in message

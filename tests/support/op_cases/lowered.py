@@ -26,4 +26,12 @@ LOWERED_FROM = {
     "channel_exchange": "exchange",
     "channel_open": "exchange",
     "channel_close": "exchange",
+    "operand_load": "matmul",
+    "staged_operand": "matmul",
+    "staged_store": "matmul",
+    "finish_product": "matmul",
+    "skip_product": "matmul",
+    "is_producer": "matmul",
+    "hand_over": "matmul",
+    "await_hand_over": "matmul",
 }

@@ -1,0 +1,231 @@
+#include "compiler/codegen/cuda/staging.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/sync_plan.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/staging.h"
+#include "compiler/support/error.h"
+#include "templates/tilewire/staged_layout.cuh"
+
+namespace tilewire {
+namespace {
+
+constexpr int kMaxSharedBytes = 227 * 1024;  // of a CTA of sm_90
+constexpr int kBarrierBytes = 1024;          // for the ring's barriers, and alignment
+constexpr int kMaxStages = 8;
+/// Pieces of a stored tile that a warp has in shared memory at once.
+constexpr int kHeldPieces = 2;
+
+/// An operand as it lies in a slot of the ring.
+struct StagedOperand {
+  DType dtype = DType::kBF16;
+  std::int64_t lines = 0;  ///< along M or N
+  std::int64_t depth = 0;
+  bool depth_is_contiguous = true;
+  std::int64_t shares = 1;  ///< instances of a cluster that bring a part each
+
+  /// `made`: an `operand_load` or a `staged_operand`.
+  static StagedOperand of(const Statement& made, std::size_t depth, bool is_by_columns,
+                          const Program& program) {
+    const Type& tile = made.result()->type;
+    return {tile.dtype, tile.shape.at(1 - depth), tile.shape.at(depth),
+            (depth == 1) == is_by_columns, made.flag("shared") ? program.cluster_size : 1};
+  }
+  static StagedOperand of_load(const Statement& load, const Program& program) {
+    return of(load, static_cast<std::size_t>(load.integer("depth")),
+              MapAccess::of(load).is_contiguous_along(1), program);
+  }
+
+  std::string type(CudaEmitter& emitter) const {
+    emitter.include("staged_layout.cuh");
+    const std::string name =
+        fmt::format("Staged_{}_{}x{}{}{}", name_of(dtype), lines, depth,
+                    depth_is_contiguous ? "" : "_by_lines", shares > 1 ? "_shared" : "");
+    return emitter.type_alias(
+        name, fmt::format("tw::StagedTile<{}, {}, {}, {}{}>", device_type(dtype),
+                          emitter.size(lines), emitter.size(depth), depth_is_contiguous,
+                          shares > 1 ? fmt::format(", {}", shares) : ""));
+  }
+  /// Elements of a box of its tensor map, along what is contiguous and along the other dimension.
+  std::pair<std::int64_t, std::int64_t> box() const {
+    const std::int64_t inner = device::kPanelRowBytes / num_bytes(dtype);
+    const std::int64_t outer = (depth_is_contiguous ? lines : depth) / shares;
+    return {inner, device::box_extent(static_cast<int>(outer))};
+  }
+};
+
+constexpr int kStoreRows = 16;  // of a warp's piece (device::StorePiece)
+
+/// Bytes of a row of a stored tile's piece: as many as divide the tile's rows.
+int store_row_bytes(const MapAccess& access) {
+  int bytes = device::kPanelRowBytes;
+  while (access.shape.back() * num_bytes(access.tile->type.dtype) % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+TensorMapSpec::Swizzle swizzle_of(int row_bytes) {
+  using Swizzle = TensorMapSpec::Swizzle;
+  if (row_bytes == 128) return Swizzle::k128Bytes;
+  if (row_bytes == 64) return Swizzle::k64Bytes;
+  return row_bytes == 32 ? Swizzle::k32Bytes : Swizzle::kNone;
+}
+
+/// A map of a parameter: first the dimension of neighbours, then the tile's other one, then the
+/// parameter's others, in which a box has one element.
+TensorMapSpec map_of(const Program& program, const MapAccess& access,
+                     std::pair<std::int64_t, std::int64_t> box) {
+  TensorMapSpec map;
+  while (program.parameters.at(static_cast<std::size_t>(map.parameter)).value != access.parameter) {
+    ++map.parameter;
+  }
+  map.dtype = access.tile->type.dtype;
+  const int last = access.parameter->type.rank() - 1;
+  const std::size_t other = access.is_contiguous_along(1) ? 0 : 1;
+  map.dimensions = {last, static_cast<int>(access.dimensions.at(other))};
+  for (int i = last; i >= 0; --i) {
+    if (std::ranges::find(map.dimensions, i) == map.dimensions.end()) map.dimensions.push_back(i);
+  }
+  map.box.assign(map.dimensions.size(), 1);
+  map.box[0] = box.first;
+  map.box[1] = box.second;
+  map.swizzle = swizzle_of(static_cast<int>(box.first) * num_bytes(map.dtype));
+  return map;
+}
+
+/// `m, n`: where a tile begins, in the order of its map.
+std::string coordinates_text(const TensorMapSpec& map, const MapAccess& access,
+                             const CudaEmitter& emitter) {
+  std::vector<std::string> texts;
+  for (const int dimension : map.dimensions) {
+    texts.push_back(
+        fmt::format("static_cast<int>({})",
+                    emitter.operand(access.coordinates.at(static_cast<std::size_t>(dimension)),
+                                    Binding::kChoose)));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Of an `operand_load` or a `staged_store`.
+TensorMapSpec map_of(const Program& program, const Statement& statement) {
+  const MapAccess access = MapAccess::of(statement);
+  if (statement.is("operand_load")) {
+    return map_of(program, access, StagedOperand::of_load(statement, program).box());
+  }
+  return map_of(program, access,
+                {store_row_bytes(access) / num_bytes(access.tile->type.dtype), kStoreRows});
+}
+
+/// The map of an `operand_load` or a `staged_store`, and where its tile begins.
+std::pair<std::string, std::string> map_arguments(const Statement& statement,
+                                                  const CudaEmitter& emitter) {
+  const TensorMapSpec map = map_of(emitter.program(), statement);
+  const std::vector<TensorMapSpec> maps = tensor_maps_of(emitter.program());
+  const auto number = std::ranges::find(maps, map) - maps.begin();
+  return {emitter.tensor_map(static_cast<int>(number)),
+          coordinates_text(map, MapAccess::of(statement), emitter)};
+}
+
+}  // namespace
+
+StagingPlan plan_staging(const Program& lowered) {
+  StagingPlan plan;
+  if (!has_roles(lowered)) return plan;
+  std::int64_t wanted = 0;
+  for_each_statement(lowered.body, [&](const Statement& statement) {
+    if (is_staged(statement)) {
+      std::int64_t bytes = 0;
+      for (std::size_t i = 0; i < 2; ++i) {
+        const Type& tile = statement.operands.at(i)->type;
+        bytes += tile.num_elements() * num_bytes(tile.dtype);
+      }
+      plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(bytes));
+      if (statement.has("stages")) wanted = std::max(wanted, statement.integer("stages"));
+    } else if (statement.is("staged_store")) {
+      plan.store_bytes = lowered.num_threads / device::kWarpThreads * kHeldPieces * kStoreRows *
+                         device::kPanelRowBytes;
+    }
+  });
+  const int room = kMaxSharedBytes - kBarrierBytes - plan.store_bytes -
+                   plan_synchronisation(lowered).num_shared_bytes;
+  plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,
+                                                            room / std::max(plan.slot_bytes, 1)));
+  return plan;
+}
+
+std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered) {
+  std::vector<TensorMapSpec> maps;
+  for_each_statement(lowered.body, [&](const Statement& statement) {
+    if (!statement.is("operand_load") && !statement.is("staged_store")) return;
+    const TensorMapSpec map = map_of(lowered, statement);
+    if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
+  });
+  return maps;
+}
+
+void emit_operand_load_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const std::string slot =
+      emitter.shared_name(fmt::format("slot {}", statement.integer("product")), "next");
+  if (statement.integer("place") == 0) {
+    emitter.statement(fmt::format("const auto {} = ring.fill();", slot));
+  }
+  const std::string type = StagedOperand::of_load(statement, emitter.program()).type(emitter);
+  const auto [map, coordinates] = map_arguments(statement, emitter);
+  emitter.statement(fmt::format("{}.load<{}, {}>({}, {});", slot, type, statement.integer("offset"),
+                                map, coordinates));
+}
+
+void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter) {
+  const Matmul product = Matmul::of(matmul);
+  emitter.include("staged_matmul.cuh");
+  std::vector<std::string> types;
+  for (std::size_t place = 0; place < 2; ++place) {
+    const Statement& operand = *matmul.operands.at(place)->definition;
+    const bool is_transposed =
+        place == 0 ? product.left_is_transposed : product.right_is_transposed;
+    types.push_back(StagedOperand::of(operand, depth_dimension(place, is_transposed),
+                                      operand.flag("by_columns"), emitter.program())
+                        .type(emitter));
+  }
+  const std::string name = emitter.updated(matmul.result(), product.acc, "product");
+  emitter.statement(fmt::format("tw::multiply<{}>({}, ring);", fmt::join(types, ", "), name));
+}
+
+void emit_skip_product_cuda(const Statement&, CudaEmitter& emitter) {
+  emitter.statement("ring.skip();");
+}
+
+void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const std::string name = emitter.updated(statement.result(), statement.operands.at(0), "product");
+  emitter.statement(fmt::format("tw::finish({}, ring);", name));
+}
+
+void emit_staged_store_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.include("staged_store.cuh");
+  const StagingPlan plan = plan_staging(emitter.program());
+  const auto [map, coordinates] = map_arguments(statement, emitter);
+  emitter.statement(fmt::format("tw::store_staged<{}>({}, {}, staged + {}, {});", plan.store_bytes,
+                                emitter.argument(statement.operands.at(1)), map, plan.ring_bytes(),
+                                coordinates));
+}
+
+void emit_is_producer_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.define(statement.result(), "tw::is_producer<kThreads>()");
+}
+
+void emit_hand_over_cuda(const Statement&, CudaEmitter& emitter) {
+  emitter.statement("hand_over.give();");
+}
+
+void emit_await_hand_over_cuda(const Statement&, CudaEmitter& emitter) {
+  emitter.statement("hand_over.await();");
+}
+
+void emit_nothing_cuda(const Statement&, CudaEmitter&) {}
+
+}  // namespace tilewire

@@ -1,0 +1,197 @@
+// What the roles of a kernel with products do: a producer brings operands to shared memory by TMA,
+// consumers multiply what lies there.
+#include "compiler/ops/staging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/codegen/cuda/staging.h"
+#include "compiler/ops/all_ops.h"
+#include "compiler/ops/infer.h"
+#include "templates/tilewire/fragment_layout.cuh"
+
+namespace tilewire {
+namespace {
+
+/// Operands of a place in a map: the view, the rank, and an index per dimension of the parameter.
+void check_place(const OpCall& call, std::size_t next) {
+  const Type& view = require_view(call, 0);
+  const std::size_t num_ranks = flag_attribute(call, "peer") ? 1 : 0;
+  if (call.operands.size() != next + num_ranks + view.shape.size()) {
+    call.fail(
+        fmt::format("{} operands for a parameter of rank {}", call.operands.size(), view.rank()));
+  }
+  for (; next < call.operands.size(); ++next) require_index(call, next);
+  for (const std::int64_t dimension : integers_attribute(call, "dimensions")) {
+    if (dimension < 0 || dimension >= view.rank()) {
+      call.fail(fmt::format("dimension {} of {}", dimension, view.to_string()));
+    }
+  }
+}
+
+std::vector<Type> infer_operand_load(const OpCall& call) {
+  check_place(call, 1);
+  const auto& shape = integers_attribute(call, "shape");
+  require_tile_shape(call, shape);
+  return {Type::tile(call.operands[0].dtype, shape)};
+}
+
+std::vector<Type> infer_staged_store(const OpCall& call) {
+  check_place(call, 2);
+  require_tile(call, 1);
+  return {};
+}
+
+std::vector<Type> infer_staged_operand(const OpCall& call) {
+  const auto& shape = integers_attribute(call, "shape");
+  require_tile_shape(call, shape);
+  return {Type::tile(dtype_attribute(call, "dtype"), shape)};
+}
+
+std::vector<Type> infer_same_tile(const OpCall& call) { return {require_tile(call, 0)}; }
+
+std::vector<Type> infer_nothing(const OpCall&) { return {}; }
+
+std::vector<Type> infer_is_producer(const OpCall&) { return {Type::scalar(DType::kBool)}; }
+
+OpInfo lowered_op(std::string_view name, std::string_view summary,
+                  std::vector<Type> (*infer)(const OpCall&),
+                  void (*emit_cuda)(const Statement&, CudaEmitter&)) {
+  OpInfo op;
+  op.name = name;
+  op.summary = summary;
+  op.stage = Stage::kLowered;
+  op.infer = infer;
+  op.emit_cuda = emit_cuda;
+  return op;
+}
+
+OpInfo operand_load_op() {
+  OpInfo op = lowered_op("operand_load",
+                         "A matmul's operand, which the producer brings to the next slot of the "
+                         "ring; elements outside of the parameter are 0.",
+                         infer_operand_load, emit_operand_load_cuda);
+  op.min_operands = 1;
+  op.max_operands = -1;
+  op.attributes = {
+      {"shape", AttributeSpec::Kind::kIntegers, true, "of the tile"},
+      {"dimensions", AttributeSpec::Kind::kIntegers, true, "the parameter's, of the tile's each"},
+      {"place", AttributeSpec::Kind::kInteger, true, "0: the matmul's left operand, 1: its right"},
+      {"product", AttributeSpec::Kind::kInteger, true, "whose: both operands share a slot"},
+      {"depth", AttributeSpec::Kind::kInteger, true, "the tile's dimension along K"},
+      {"offset", AttributeSpec::Kind::kInteger, true, "bytes of the slot before it"},
+      {"shared", AttributeSpec::Kind::kBool, false,
+       "brought once for all instances of a cluster, a part by each"},
+      {"peer", AttributeSpec::Kind::kBool, false, "the second operand is an LSA rank"}};
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+OpInfo staged_store_op() {
+  OpInfo op = lowered_op("staged_store",
+                         "Writes a tile to a parameter by the bulk copy engine, through shared "
+                         "memory; elements outside of the parameter are dropped.",
+                         infer_staged_store, emit_staged_store_cuda);
+  op.min_operands = 2;
+  op.max_operands = -1;
+  op.attributes = {
+      {"dimensions", AttributeSpec::Kind::kIntegers, true, "the parameter's, of the tile's each"},
+      {"peer", AttributeSpec::Kind::kBool, false, "the third operand is an LSA rank"}};
+  op.effect = Effect::kWrites;
+  return op;
+}
+
+OpInfo staged_operand_op() {
+  OpInfo op = lowered_op("staged_operand",
+                         "A matmul's operand, in the slot of the ring that was filled next.",
+                         infer_staged_operand, emit_nothing_cuda);
+  op.attributes = {{"shape", AttributeSpec::Kind::kIntegers, true, "of the tile"},
+                   {"dtype", AttributeSpec::Kind::kDType, true, "of its elements"},
+                   {"place", AttributeSpec::Kind::kInteger, true, "as of the `operand_load`"},
+                   {"by_columns", AttributeSpec::Kind::kBool, false,
+                    "neighbours in memory lie along its last dimension, else along its first"},
+                   {"shared", AttributeSpec::Kind::kBool, false, "as of the `operand_load`"}};
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+OpInfo skip_op() {
+  OpInfo op = lowered_op("skip_product",
+                         "Takes a product's operands from the ring without multiplying them.",
+                         infer_nothing, emit_skip_product_cuda);
+  op.min_operands = op.max_operands = 2;
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+OpInfo finish_op() {
+  OpInfo op = lowered_op("finish_product",
+                         "The product, when all that was multiplied for it is in its registers.",
+                         infer_same_tile, emit_finish_product_cuda);
+  op.min_operands = op.max_operands = 1;
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+OpInfo handing_op(std::string_view name, std::string_view summary,
+                  void (*emit_cuda)(const Statement&, CudaEmitter&)) {
+  OpInfo op = lowered_op(name, summary, infer_nothing, emit_cuda);
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+}  // namespace
+
+MapAccess MapAccess::of(const Statement& statement) {
+  MapAccess access;
+  access.parameter = statement.operands.at(0);
+  std::size_t next = 1;
+  access.tile = statement.is("operand_load") ? statement.result() : statement.operands.at(next++);
+  if (statement.flag("peer")) access.rank = statement.operands.at(next++);
+  access.coordinates.assign(statement.operands.begin() + static_cast<std::ptrdiff_t>(next),
+                            statement.operands.end());
+  access.dimensions = statement.integers("dimensions");
+  access.shape = access.tile->type.shape;
+  return access;
+}
+
+bool MapAccess::is_contiguous_along(std::size_t dimension) const {
+  return dimensions.at(dimension) == parameter->type.rank() - 1;
+}
+
+bool is_staged(const Statement& matmul) { return matmul.is("matmul") && matmul.flag("staged"); }
+
+int consumer_threads(std::int64_t rows) {
+  const std::int64_t blocks = rows / device::kWgmmaRows;
+  std::int64_t warpgroups = std::min<std::int64_t>(blocks, 3);
+  while (blocks % warpgroups != 0) --warpgroups;
+  return static_cast<int>(warpgroups) * device::kWarpgroupThreads;
+}
+
+bool has_roles(const Program& program) {
+  bool has = false;
+  for_each_statement(program.body,
+                     [&has](const Statement& statement) { has |= statement.is("is_producer"); });
+  return has;
+}
+
+std::vector<OpInfo> staging_ops() {
+  return {
+      operand_load_op(),
+      staged_store_op(),
+      staged_operand_op(),
+      finish_op(),
+      skip_op(),
+      lowered_op("is_producer", "Whether this thread belongs to the producer.", infer_is_producer,
+                 emit_is_producer_cuda),
+      handing_op("hand_over",
+                 "Tells the producer that the consumers have come so far: what they have acquired, "
+                 "its loads may see.",
+                 emit_hand_over_cuda),
+      handing_op("await_hand_over", "The producer waits for the next `hand_over`.",
+                 emit_await_hand_over_cuda),
+  };
+}
+
+}  // namespace tilewire

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/program.h"
+
+namespace tilewire {
+
+/// An `operand_load` or a `staged_store`: a tile in the memory of a parameter, as a tensor map
+/// finds it.
+struct MapAccess {
+  const Value* parameter = nullptr;
+  const Value* rank = nullptr;            ///< whose copy of a window; null: this rank's
+  const Value* tile = nullptr;            ///< stored, or loaded
+  std::vector<const Value*> coordinates;  ///< of the first element, per dimension of the parameter
+  std::vector<std::int64_t> dimensions;   ///< the parameter's, that the tile's go along
+  std::vector<std::int64_t> shape;        ///< of the tile
+
+  static MapAccess of(const Statement& statement);
+  /// Whether the tile's dimension `dimension` is the one of neighbours in memory.
+  bool is_contiguous_along(std::size_t dimension) const;
+};
+
+/// Whether a matmul takes its operands from the ring of shared memory that a producer fills.
+bool is_staged(const Statement& matmul);
+
+/// Threads that multiply staged operands of so many rows, a multiple of 64: a warpgroup for every
+/// 64, three at most, each with as many rows as the others.
+int consumer_threads(std::int64_t rows);
+
+/// Whether the program has a producer: roles are split.
+bool has_roles(const Program& program);
+
+}  // namespace tilewire

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
+#include "compiler/passes/dead_code.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/program_slice.h"
+#include "compiler/passes/rewrite.h"
+
+namespace tilewire {
+namespace {
+
+/// Whether others may be waited for, and what they wrote may be read behind it.
+bool is_acquire(const Statement& statement) {
+  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kSynchronises &&
+         statement.op->meeting.waits && statement.op->meeting.learns;
+}
+
+class Splitter {
+ public:
+  explicit Splitter(Program& program)
+      : program_(program), hands_over_(may_operands_change(program)) {}
+
+  void run() {
+    Region producer = producer_region();
+    consume(program_.body);
+    finish(program_.body);
+    Region consumer;
+    consumer.statements = std::move(program_.body.statements);
+    program_.body.statements.clear();
+    for (Region* region : {&producer, &consumer}) {
+      region->statements.push_back(yield());
+    }
+    Inserter insert(program_, program_.body.statements, {});
+    auto split = std::make_unique<Statement>();
+    split->kind = StatementKind::kIf;
+    split->operands = {insert.op("is_producer", {})};
+    split->regions.push_back(std::move(producer));
+    split->regions.push_back(std::move(consumer));
+    insert.append(std::move(split));
+    remove_dead_code(program_);
+  }
+
+ private:
+  /// Whether somebody else may write an operand during the launch: then what the consumers acquire
+  /// is handed over to the producer.
+  static bool may_operands_change(const Program& program) {
+    bool may = false;
+    for_each_statement(program.body, [&](const Statement& statement) {
+      if (!statement.is("operand_load")) return;
+      for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+        const Parameter& parameter = program.parameters[i];
+        if (parameter.value != statement.operands.at(0)) continue;
+        const bool is_local = parameter.kind == Parameter::Kind::kTensor &&
+                              i < program.facts.local_only.size() && program.facts.local_only[i];
+        may |= !parameter.is_constant && !is_local;
+      }
+    });
+    return may;
+  }
+
+  static std::unique_ptr<Statement> yield() {
+    auto statement = std::make_unique<Statement>();
+    statement->kind = StatementKind::kYield;
+    return statement;
+  }
+
+  /// What the loads of operands depend on, and the waits that come before them.
+  Region producer_region() {
+    Region region;
+    Replacements mapping;
+    region.statements = clone_statements(program_, program_.body, mapping);
+    if (hands_over_) await_consumers(region);
+    keep_slice(region, [](const Statement& statement) {
+      return statement.is("operand_load") || statement.is("await_hand_over");
+    });
+    return region;
+  }
+
+  /// Where the consumers acquire, the producer waits for them.
+  void await_consumers(Region& region) {
+    for (auto& statement : region.statements) {
+      for (Region& inner : statement->regions) await_consumers(inner);
+      if (is_acquire(*statement)) {
+        statement = program_.new_op("await_hand_over", {}, {}, statement->location);
+      }
+    }
+  }
+
+  /// The loads of operands become what the ring holds.
+  void consume(Region& region) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      for (Region& inner : statement->regions) consume(inner);
+      replaced_.resolve_all(statement->operands);
+      Inserter insert(program_, region.statements, statement->location);
+      if (!statement->is("operand_load")) {
+        const bool is_acquired = is_acquire(*statement);
+        insert.append(std::move(statement));
+        if (is_acquired && hands_over_) {
+          insert.append(program_.new_op("hand_over", {}, {}, insert.location()));
+        }
+        continue;
+      }
+      replaced_.replace(statement->result(), staged_operand(*statement, insert));
+      removed_.push_back(std::move(statement));
+    }
+  }
+
+  Value* staged_operand(const Statement& load, Inserter& insert) {
+    const MapAccess access = MapAccess::of(load);
+    Attributes attributes = {{"shape", access.shape},
+                             {"dtype", load.result()->type.dtype},
+                             {"place", load.integer("place")}};
+    const bool is_by_columns = access.is_contiguous_along(1);
+    if (is_by_columns) attributes["by_columns"] = true;
+    if (load.flag("shared")) attributes["shared"] = true;
+    Value* operand = insert.op("staged_operand", {}, std::move(attributes));
+    operand->type.layout = load.result()->type.layout;
+    return operand;
+  }
+
+  /// Products are complete where something else than the next multiplication reads them: behind a
+  /// loop that does nothing else with its accumulator, else at once.
+  void finish(Region& region) {
+    const std::map<const Value*, int> uses = count_uses(program_.body);
+    finish(region, uses);
+  }
+
+  void finish(Region& region, const std::map<const Value*, int>& uses) {
+    Statements old = std::exchange(region.statements, {});
+    for (auto& statement : old) {
+      finished_.resolve_all(statement->operands);
+      Inserter insert(program_, region.statements, statement->location);
+      std::vector<Value*> products;
+      if (is_staged(*statement) && !accumulating_.contains(statement.get())) {
+        products = {statement->result()};
+      }
+      if (statement->kind == StatementKind::kFor) products = accumulated(*statement, uses);
+      for (Region& inner : statement->regions) finish(inner, uses);
+      insert.append(std::move(statement));
+      for (Value* product : products) {
+        Value* finished = insert.op("finish_product", {product});
+        finished->type.layout = product->type.layout;
+        finished->name = product->name;
+        finished_.replace(product, finished);
+      }
+    }
+  }
+
+  /// The results of a loop that are nothing but sums of staged products.
+  std::vector<Value*> accumulated(const Statement& loop, const std::map<const Value*, int>& uses) {
+    std::vector<Value*> products;
+    const Region& body = loop.body();
+    for (std::size_t i = 0; i < loop.results.size(); ++i) {
+      const Value* carried = body.arguments.at(i + 1);
+      const Value* next = body.statements.back()->operands.at(i);
+      const Statement* matmul = next->definition;
+      const auto is_used_once = [&uses](const Value* value) {
+        const auto found = uses.find(value);
+        return found != uses.end() && found->second == 1;
+      };
+      if (matmul == nullptr || !is_staged(*matmul) || !is_used_once(next)) continue;
+      if (matmul->operands.size() < 3 || matmul->operands[2] != carried || !is_used_once(carried)) {
+        continue;
+      }
+      accumulating_.insert(matmul);
+      products.push_back(loop.results[i]);
+    }
+    return products;
+  }
+
+  Program& program_;
+  bool hands_over_;
+  Replacements replaced_;
+  Replacements finished_;
+  std::set<const Statement*> accumulating_;
+  Statements removed_;  ///< kept, so that no new statement takes their address
+};
+
+bool has_staged_product(const Program& program) {
+  bool has = false;
+  for_each_statement(program.body,
+                     [&has](const Statement& statement) { has |= is_staged(statement); });
+  return has;
+}
+
+}  // namespace
+
+Program split_roles(Program program) {
+  if (has_staged_product(program)) Splitter(program).run();
+  return program;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
+#include "compiler/passes/passes.h"
+#include "templates/tilewire/fragment_layout.cuh"
+
+namespace tilewire {
+namespace {
+
+/// Accumulators of one thread: what they leave of its registers is for addresses and epilogues.
+constexpr std::int64_t kMaxAccumulators = 160;
+constexpr std::int64_t kRowBytes = 128;  // of an operand in shared memory: what one swizzle spans
+
+/// The parameter that a view looks at.
+const Value* parameter_of(const Value* view) {
+  while (view->definition != nullptr) view = view->definition->operands.at(0);
+  return view;
+}
+
+/// Whether wgmma multiplies such elements, and where K is not what is contiguous, too.
+bool is_multiplied(DType left, DType right) {
+  if (is_fp8(left)) return is_fp8(right);
+  return left == right && (left == DType::kBF16 || left == DType::kF16 || left == DType::kF32);
+}
+
+/// Whether wgmma computes a product of such a shape from shared memory.
+bool fits_instructions(const Matmul& product) {
+  const std::int64_t depth_bytes = product.depth * num_bytes(product.left->type.dtype);
+  const bool is_whole = product.rows % device::kWgmmaRows == 0 && product.columns % 8 == 0 &&
+                        depth_bytes % kRowBytes == 0;
+  if (product.batch != 1 || !is_whole) return false;
+  if (product.left->type.dtype == DType::kF32 && !product.is_tf32) return false;
+  return product.rows * product.columns / consumer_threads(product.rows) <= kMaxAccumulators;
+}
+
+class Stager {
+ public:
+  explicit Stager(Program& program) : program_(program), uses_(count_uses(program.body)) {
+    collect(program.body);
+    for_each_statement(program.body, [this](const Statement& statement) { note(statement); });
+  }
+
+  void run() {
+    if (!is_possible_) return;
+    for (Statement* matmul : matmuls_) {
+      if (!can_stage(*matmul)) continue;
+      const std::int64_t bytes = slot_bytes(*matmul);
+      if (slot_bytes_ == 0) slot_bytes_ = bytes;
+      if (slot_bytes_ == bytes) matmul->attributes["staged"] = true;  // all slots are alike
+    }
+  }
+
+ private:
+  void collect(Region& region) {
+    for (auto& statement : region.statements) {
+      parents_[statement.get()] = enclosing_;
+      if (statement->is("matmul")) matmuls_.push_back(statement.get());
+      for (Region& inner : statement->regions) {
+        for (const Value* argument : inner.arguments) owners_[argument] = statement.get();
+        enclosing_.push_back(statement.get());
+        collect(inner);
+        enclosing_.pop_back();
+      }
+      regions_[statement.get()] = &region;
+    }
+  }
+
+  /// What the roles of a kernel can't be split around.
+  void note(const Statement& statement) {
+    if (statement.kind == StatementKind::kReturn) is_possible_ = false;
+    if (statement.kind != StatementKind::kOp) return;
+    const std::string_view name = statement.op->name;
+    const bool is_shared = name == "next_index" || name == "send" || name == "recv" ||
+                           name == "exchange" || name == "print" || name == "assert";
+    const bool moves_views = name == "put" && statement.operands[1]->type.is_view();
+    if (is_shared || moves_views) is_possible_ = false;
+    if (statement.op->effect == Effect::kWrites) {
+      written_.insert(parameter_of(statement.operands.at(0)));
+    }
+    if (statement.op->effect == Effect::kSynchronises && statement.op->meeting.waits) {
+      waits_.push_back(&statement);
+    }
+  }
+
+  static std::int64_t slot_bytes(const Statement& matmul) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Type& tile = matmul.operands.at(i)->type;
+      bytes += tile.num_elements() * num_bytes(tile.dtype);
+    }
+    return bytes;
+  }
+
+  bool can_stage(const Statement& matmul) {
+    const Matmul product = Matmul::of(matmul);
+    if (!is_multiplied(product.left->type.dtype, product.right->type.dtype)) return false;
+    if (!fits_instructions(product)) return false;
+    for (const Value* operand : {product.left, product.right}) {
+      if (!is_brought(operand, matmul)) return false;
+    }
+    return is_undisturbed(product, matmul) && is_known_control(matmul) &&
+           std::ranges::all_of(waits_,
+                               [this](const Statement* wait) { return is_known_control(*wait); });
+  }
+
+  /// A load whose tile nothing else reads, of memory that nobody writes meanwhile but behind waits.
+  bool is_brought(const Value* operand, const Statement& matmul) {
+    const Statement* load = operand->definition;
+    if (load == nullptr || !load->is("load") || load->flag("other") || load->flag("where")) {
+      return false;
+    }
+    if (uses_.at(operand) != 1 || regions_.at(load) != regions_.at(&matmul)) return false;
+    const Value* parameter = parameter_of(load->operands.at(0));
+    if (written_.contains(parameter) || !is_mappable(parameter)) return false;
+    return is_known_view(load->operands.at(0));
+  }
+
+  bool is_mappable(const Value* parameter) const {
+    const std::vector<bool>& mappable = program_.facts.mappable;
+    for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
+      if (program_.parameters[i].value == parameter) return i < mappable.size() && mappable[i];
+    }
+    return false;
+  }
+
+  /// Nothing that others could see stands between the loads and the product.
+  bool is_undisturbed(const Matmul& product, const Statement& matmul) const {
+    bool is_between = false;
+    for (const auto& statement : regions_.at(&matmul)->statements) {
+      if (statement.get() == &matmul) return true;
+      is_between |= statement.get() == product.left->definition ||
+                    statement.get() == product.right->definition;
+      const bool is_quiet =
+          statement->kind == StatementKind::kOp &&
+          (statement->op->effect == Effect::kPure || statement->op->effect == Effect::kReads);
+      if (is_between && !is_quiet) return false;
+    }
+    return false;
+  }
+
+  bool is_known_view(const Value* view) {
+    for (; view->definition != nullptr; view = view->definition->operands.at(0)) {
+      const Statement& made = *view->definition;
+      if (!made.is("slice") && !made.is("permute")) return false;
+      for (std::size_t i = 1; i < made.operands.size(); ++i) {
+        if (!is_known(made.operands[i])) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether the producer can find out by itself how often, and whether, the statement runs.
+  bool is_known_control(const Statement& statement) {
+    return std::ranges::all_of(parents_.at(&statement), [this](const Statement* parent) {
+      return is_known_structure(*parent);
+    });
+  }
+
+  bool is_known_structure(const Statement& structure) {
+    if (structure.kind == StatementKind::kWhile) return false;
+    const std::size_t num_controlling = structure.kind == StatementKind::kFor ? 3 : 1;
+    for (std::size_t i = 0; i < num_controlling; ++i) {
+      if (!is_known(structure.operands.at(i))) return false;
+    }
+    return true;
+  }
+
+  /// Whether the producer can compute a value: scalars, from what nobody writes.
+  bool is_known(const Value* value) {
+    const auto [found, is_new] = known_.try_emplace(value, true);  // a loop's value may need itself
+    if (!is_new) return found->second;
+    const bool result = can_know(value);
+    // What was found known on the way may have counted on this one.
+    if (!result) std::erase_if(known_, [](const auto& entry) { return entry.second; });
+    return known_[value] = result;
+  }
+
+  bool can_know(const Value* value) {
+    if (value->type.is_tile()) return false;
+    const Statement* made = value->definition;
+    if (made == nullptr) {
+      const auto owner = owners_.find(value);
+      if (owner == owners_.end()) return true;  // a parameter or a dimension
+      return is_known_argument(value, *owner->second);
+    }
+    if (made->kind == StatementKind::kOp) {
+      const bool is_read = made->is("load") && !written_.contains(parameter_of(made->operands[0]));
+      if (made->op->effect != Effect::kPure && !is_read) return false;
+      return std::ranges::all_of(made->operands, [this](const Value* operand) {
+        return operand->type.is_view() ? is_known_view(operand) : is_known(operand);
+      });
+    }
+    if (!is_known_structure(*made)) return false;
+    const auto place = std::ranges::find(made->results, value) - made->results.begin();
+    return std::ranges::all_of(made->regions,
+                               [&](const Region& region) {
+                                 return is_known(region.statements.back()->operands.at(
+                                     static_cast<std::size_t>(place)));
+                               }) &&
+           (made->kind != StatementKind::kFor ||
+            is_known(made->operands.at(3 + static_cast<std::size_t>(place))));
+  }
+
+  /// The index of a loop, or what it carries.
+  bool is_known_argument(const Value* value, const Statement& loop) {
+    if (loop.kind != StatementKind::kFor || !is_known_structure(loop)) return false;
+    const std::vector<Value*>& arguments = loop.body().arguments;
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(arguments, value) - arguments.begin());
+    if (place == 0) return true;
+    return is_known(loop.operands.at(2 + place)) &&
+           is_known(loop.body().statements.back()->operands.at(place - 1));
+  }
+
+  Program& program_;
+  std::map<const Value*, int> uses_;
+  std::vector<const Statement*> enclosing_;
+  std::map<const Statement*, std::vector<const Statement*>> parents_;  ///< outer first
+  std::map<const Statement*, const Region*> regions_;
+  std::map<const Value*, const Statement*> owners_;  ///< region argument → whose
+  std::vector<Statement*> matmuls_;
+  std::vector<const Statement*> waits_;
+  std::set<const Value*> written_;  ///< parameters
+  std::map<const Value*, bool> known_;
+  std::int64_t slot_bytes_ = 0;
+  bool is_possible_ = true;
+};
+
+}  // namespace
+
+Program stage_products(Program program, const Target& target) {
+  if (target.architecture == "sm_90a") {
+    Stager(program).run();
+  } else {
+    program.cluster_size = 1;
+  }
+  return program;
+}
+
+}  // namespace tilewire

@@ -1,0 +1,72 @@
+#include "compiler/passes/view_place.h"
+
+#include <algorithm>
+
+namespace tilewire {
+namespace {
+
+constexpr std::size_t kMaxMapRank = 5;
+
+bool are_equal(const Linear& a, const Linear& b) {
+  const std::optional<Linear> difference = add_scaled(a, b, -1);
+  return difference && difference->is_constant() && difference->constant == 0;
+}
+
+/// The sum of what was added along one dimension of the parameter.
+std::optional<Linear> start_along(const LoweredView& view, int source, Bounds& bounds) {
+  std::optional<Linear> start = Linear::of(0);
+  for (const LoweredView::Term& term : view.terms) {
+    if (term.source != source || !start) continue;
+    start = add_scaled(*start, bounds.linear(term.index), 1);
+  }
+  return start;
+}
+
+/// Whether a dimension's mask, if it has one, is the edge of the parameter.
+bool ends_with_map(const ViewDimension& dimension, const LoweredView& view,
+                   const LoweredView& whole, Bounds& bounds) {
+  if (!dimension.mask) return true;
+  const std::optional<Linear> start = start_along(view, dimension.source, bounds);
+  const Amount& extent = whole.dimensions.at(static_cast<std::size_t>(dimension.source)).extent;
+  const Linear edge =
+      extent.is_constant() ? Linear::of(extent.constant) : bounds.linear(extent.value);
+  return start && are_equal(bounds.linear(dimension.mask->begin), *start) &&
+         are_equal(bounds.linear(dimension.mask->bound), edge);
+}
+
+bool is_described(const LoweredView& view, const LoweredView& whole, Bounds& bounds) {
+  const bool is_plain = view.dtype == whole.dtype && view.byte_offset == 0 && !view.gather &&
+                        view.start == nullptr && !view.has_inner_guard &&
+                        whole.dimensions.size() <= kMaxMapRank;
+  return is_plain &&
+         std::ranges::none_of(view.terms,
+                              [](const LoweredView::Term& term) {
+                                return term.source == ViewDimension::kNoDimension;
+                              }) &&
+         std::ranges::all_of(view.dimensions, [&](const ViewDimension& dimension) {
+           return dimension.source != ViewDimension::kNoDimension &&
+                  dimension.extent.is_constant() && ends_with_map(dimension, view, whole, bounds);
+         });
+}
+
+}  // namespace
+
+std::optional<MapPlace> place_in_map(const LoweredView& view, const LoweredView& whole,
+                                     Bounds& bounds, Inserter& insert) {
+  if (!is_described(view, whole, bounds)) return std::nullopt;
+  MapPlace place;
+  for (std::size_t i = 0; i < whole.dimensions.size(); ++i) {
+    Value* start = nullptr;
+    for (const LoweredView::Term& term : view.terms) {
+      if (term.source != static_cast<int>(i)) continue;
+      start = start == nullptr ? term.index : insert.op("add", {start, term.index});
+    }
+    place.coordinates.push_back(start == nullptr ? insert.constant(0) : start);
+  }
+  for (const ViewDimension& dimension : view.dimensions) {
+    place.dimensions.push_back(dimension.source);
+  }
+  return place;
+}
+
+}  // namespace tilewire
