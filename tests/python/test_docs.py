@@ -9,7 +9,9 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["communication.md", "language.md", "memory.md", "work.md"])
+@pytest.mark.parametrize(
+    "page", ["communication.md", "fused_products.md", "language.md", "memory.md", "work.md"]
+)
 def test_blocks_run(page):
     names = {}
     path = DOCS / page

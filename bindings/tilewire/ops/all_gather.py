@@ -1,0 +1,155 @@
+"""All-gather and GEMM."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tilewire as tw
+from tilewire.errors import UserError
+from tilewire.ops.arrays import empty, for_launch, host_view, matrix, per_rank, share_of
+from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
+from tilewire.ops.fused_product import FusedProduct, Operands
+from tilewire.ops.kernels.all_gather import all_gather_gemm_kernel
+from tilewire.ops.kernels.collectives import all_gather, finish_kernel
+from tilewire.ops.products import multiply, require_library
+from tilewire.ops.tiling import candidates_for
+from tilewire.types import as_dtype
+
+PUSHERS = 16
+"""Program instances that push a shard before they join in: enough to fill the links from registers
+(367 GB/s of an H200's to one peer)."""
+
+
+GATHERERS = 64
+"""Those of the unfused path's all-gather."""
+
+
+class AllGatherGemm(FusedProduct):
+    """`c = epilogue(a_all · bᵀ)`, where a_all are the rows of all ranks, one rank's behind the
+    other's.
+
+    Rank r has rows `share_of(M, size, r)` of a_all, its shard `a` [rows, k], and a `b` [N, k] of
+    its own, of one float dtype, with any strides; N may differ by rank. Rows are divided as
+    `torch.chunk` does, ceil(M / world size) each, the last parts smaller or empty; `m=` says M
+    where the parts differ, alike on all ranks. Each rank gets all M ≤ `max_m` rows of its own
+    product, in `out` or a new array, of `dtype`. In an epilogue, `row_scale` and `residual` have
+    all M rows.
+
+    **Numbers.** Products are summed in f32 and rounded once: the error is that of a product alone.
+
+    **Memory.** It owns max_m · k elements of `operand_dtype` on each rank, into which peers push
+    their shards, and flags. `a` is read by the call only, and nothing of it is kept.
+
+    **Order.** As for `GemmReduceScatter`: calls are launches of one lane, all ranks make them in
+    one order, and the first of a mode is collective.
+
+    UserError where shapes, dtypes or the ranks' arrays don't fit; HangError where the ranks' calls
+    don't.
+    """
+
+    name = "all_gather_gemm"
+
+    def __init__(
+        self,
+        comm: tw.Communicator,
+        dtype: Any,
+        *,
+        max_m: int,
+        k: int,
+        n: int = 8192,
+        operand_dtype: Any = None,
+        **options: Any,
+    ) -> None:
+        """`operand_dtype`: of a and b, `dtype` unless it is given. `n`: N of most ranks, for which
+        tiles are chosen; alike on all of them. `options`: those of `FusedProduct`."""
+        super().__init__(comm, dtype, **options)
+        self.max_m, self.k, self.n = max_m, k, n
+        self.operand_dtype = self.dtype if operand_dtype is None else as_dtype(operand_dtype)
+
+    @functools.cached_property
+    def _full(self) -> tw.Window:
+        return self.maker.window((max(self.max_m, 1), self.k), self.operand_dtype)
+
+    @functools.cached_property
+    def _ready(self) -> tw.Flag:
+        candidates = candidates_for(self.comm.target) if self.tiling is None else [self.tiling]
+        rows = -(-self.max_m // self.comm.size)
+        return self.maker.flag((self.comm.size, max(-(-rows // min(t.BM for t in candidates)), 1)))
+
+    def __call__(
+        self,
+        a: Any,
+        b: Any,
+        out: Any = None,
+        *,
+        m: int | None = None,
+        epilogue: Epilogue = NOTHING,
+    ) -> Any:
+        """All rows of this rank's product. Where one controller drives all ranks, a list of one
+        array per rank comes out, and may go in for each argument."""
+        operands = Operands(self, a, b)
+        M = self._num_rows(operands, out, m)
+        self._require_at_most("M", M, self.max_m)
+        results = operands.results(
+            out,
+            [M] * len(operands.ranks),
+            operands.columns(epilogue.form, out, epilogue.residual),
+        )
+        if self._choose(M, self.k, operands.dtype) == "fused":
+            self._fused(operands, M, results, epilogue)
+        else:
+            self._unfused(operands, M, results, epilogue)
+        return for_launch(self.comm, results)
+
+    def _num_rows(self, operands: Operands, out: Any, m: int | None) -> int:
+        """Of all ranks together: what was said, else as many on each rank as here."""
+        if m is None and out is not None:
+            m = matrix(
+                per_rank(self.comm, out, f"{self.name}: `out`")[0], f"{self.name}: `out`"
+            ).rows
+        M = operands.left[0].rows * self.comm.size if m is None else m
+        for rank, left in zip(operands.ranks, operands.left, strict=True):
+            share = share_of(M, self.comm.size, rank)
+            if (left.rows, left.columns) != (share.stop - share.start, self.k):
+                raise UserError(
+                    f"{self.name}: a of rank {rank} is [{left.rows}, {left.columns}], its shard of "
+                    f"{M} rows [{share.stop - share.start}, {self.k}]: m= says how many rows all "
+                    f"ranks have together"
+                )
+        return M
+
+    def _fused(self, operands: Operands, M: int, results: list[Any], epilogue: Epilogue) -> None:
+        form = epilogue.form
+        tiling = self._tiling(M, self.n, form, self.comm.size)
+        all_gather_gemm_kernel(form)[self.grid](
+            for_launch(self.comm, operands.a),
+            for_launch(self.comm, operands.b),
+            epilogue.operands(form, "M"),
+            self._full,
+            self._ready,
+            for_launch(self.comm, results),
+            PUSH=PUSHERS,
+            **self._constants(tiling),
+        )
+
+    def _unfused(self, operands: Operands, M: int, results: list[Any], epilogue: Epilogue) -> None:
+        form = epilogue.form
+        all_gather[GATHERERS](for_launch(self.comm, operands.a), self._full, M)
+        products = []
+        for i, rank in enumerate(operands.ranks):
+            require_library(self.name, operands.left[i], operands.right[i], self.comm.device)
+            product = results[i]
+            if form.is_paired:
+                shape = (M, operands.right[i].rows)
+                product = empty(operands.a[i], shape, self.dtype, self.name)
+            multiply(host_view(self._full, rank)[:M], operands.b[i], product, self.precision)
+            products.append(product)
+        if form:
+            finish_kernel(form)[tw.auto](
+                for_launch(self.comm, products),
+                epilogue.operands(form, "M"),
+                for_launch(self.comm, results),
+                BM=16,
+                BN=2 * HALF,
+            )

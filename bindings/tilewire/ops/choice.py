@@ -1,0 +1,84 @@
+"""Whether a product and its communication are one kernel or two.
+
+All ranks must choose alike: a rule looks at what is the same on all of them, never at a rank's own
+memory. The first rule that applies decides; where none does, one kernel it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tilewire._tilewire import DType
+from tilewire.errors import UserError
+
+MODES = ("auto", "fused", "unfused")
+
+
+class Problem(NamedTuple):
+    """What a choice may depend on."""
+
+    op: str  # "gemm_reduce_scatter", "all_gather_gemm" or "gemm_all_reduce"
+    M: int  # rows of all ranks
+    width: int  # columns of what crosses the links: N of a sum, K of what is gathered
+    world_size: int
+    dtype: DType  # of the operands
+    architecture: str  # "cpu", "sm_90a"
+
+
+class Rule(NamedTuple):
+    """`mode` where `applies`. `reason`: the measurement behind it, or why there need be none."""
+
+    mode: str
+    applies: Callable[[Problem], bool]
+    reason: str
+
+
+RULES = (
+    Rule(
+        "fused",
+        lambda problem: problem.architecture == "cpu",
+        "the CPU target runs one program after the other either way",
+    ),
+    Rule(
+        "fused",
+        lambda problem: problem.dtype.num_bytes == 1,
+        "cuBLAS takes fp8 where N and K are multiples of 16, and a rank's K may be its own",
+    ),
+    Rule(
+        "unfused",
+        lambda problem: not problem.architecture.startswith("sm_90"),
+        "other GPUs than Hopper's have a product that is right, not one as fast as the library's",
+    ),
+    Rule(
+        "unfused",
+        lambda problem: (
+            problem.op == "all_gather_gemm" and problem.width * problem.dtype.num_bytes % 16 != 0
+        ),
+        "rows that aren't whole 16-byte words can't be loaded by TMA, and take the slower way",
+    ),
+)
+
+
+def choose(mode: str, problem: Problem, has_library: bool = True) -> str:
+    """Fused or unfused, for what the user said. `has_library`: whether there is a product besides
+    tilewire's own."""
+    if mode != "auto":
+        return mode
+    rule = next((each for each in RULES if each.applies(problem)), None)
+    return "fused" if rule is None or not has_library else rule.mode
+
+
+EXCHANGED_ROWS = 256
+"""That a rank sends at most, to all peers together, where all send all to all."""
+
+
+def sends_all_to_all(M: int, world_size: int) -> bool:
+    """Whether an all-reduce of M rows is one exchange, which takes one hop, or has an owner for
+    each part, which takes two and sends each row twice at most."""
+    return M * (world_size - 1) <= EXCHANGED_ROWS
+
+
+def check_mode(what: str, mode: str) -> None:
+    if mode not in MODES:
+        raise UserError(f"{what}: mode= is one of {', '.join(map(repr, MODES))}, found {mode!r}")

@@ -1,0 +1,96 @@
+"""GEMM and reduce-scatter."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tilewire as tw
+from tilewire.ops.arrays import for_launch, share_of
+from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
+from tilewire.ops.fused_product import FusedProduct, Operands
+from tilewire.ops.kernels.collectives import reduce_scatter_kernel
+from tilewire.ops.kernels.reduce_scatter import gemm_reduce_scatter_kernel
+from tilewire.ops.terms import store_terms
+from tilewire.ops.tiling import most_tiles
+
+
+class GemmReduceScatter(FusedProduct):
+    """`c = epilogue(Σ_r a_r · b_rᵀ)`, of which each rank gets its rows.
+
+    K is split over the ranks: rank r has `a` [M, K_r] and `b` [N, K_r] of one float dtype, with any
+    strides. M ≤ `max_m` and N ≤ `max_n` are the same on all ranks, K_r may differ by rank and be 0.
+    Rows are divided as `torch.chunk` does, ceil(M / world size) each, the last parts smaller or
+    empty: rank r gets rows `share_of(M, size, r)`, in `out` or a new array, of `dtype`.
+
+    **Numbers.** Products are summed in f32, and the ranks' terms are added in f32, the owner's own
+    first, then the peers' in rank order: a run repeats the last one bit for bit. What crosses the
+    links is rounded to `partial`, the owner's own term isn't. So the error is at most that of a
+    product rounded to `partial` that a reduce-scatter follows.
+
+    **Memory.** It owns 2 · max_m · max_n elements of `partial` on each rank, which peers write to,
+    and flags. Nothing is cleared between calls, and no call waits for the peers' last one to end:
+    the slots rotate.
+
+    **Order.** Calls are launches of one lane: all ranks make them in one order, streams order them.
+    Making the object is local, the first call of a mode is collective and makes its memory, and so
+    must come before a CUDA graph captures one.
+
+    UserError where shapes, dtypes or the ranks' arrays don't fit; HangError where the ranks' calls
+    don't.
+    """
+
+    name = "gemm_reduce_scatter"
+
+    def __init__(
+        self, comm: tw.Communicator, dtype: Any, *, max_m: int, max_n: int, **options: Any
+    ) -> None:
+        """`options`: those of `FusedProduct`."""
+        super().__init__(comm, dtype, **options)
+        self.max_m, self.max_n = max_m, max_n
+
+    @functools.cached_property
+    def _slots(self) -> tuple[tw.Window, tw.Flag]:
+        size = self.comm.size
+        rows = max(-(-self.max_m // size), 1)
+        part = self.maker.window((size, rows, self.max_n), self.partial, rotate=2)
+        tiles = most_tiles(self.comm.target, self.tiling, rows, self.max_n)
+        return part, self.maker.flag((size, tiles))
+
+    @functools.cached_property
+    def _terms(self) -> tw.Window:
+        return self.maker.window((max(self.max_m, 1), self.max_n), self.partial)
+
+    def __call__(self, a: Any, b: Any, out: Any = None, *, epilogue: Epilogue = NOTHING) -> Any:
+        """This rank's rows of the result. Where one controller drives all ranks, a list of one
+        array per rank comes out, and may go in for each argument."""
+        operands = Operands(self, a, b)
+        M, N = operands.num_rows, operands.num_columns
+        self._require_at_most("M", M, self.max_m)
+        self._require_at_most("N", N, self.max_n)
+        shares = [share_of(M, self.comm.size, rank) for rank in operands.ranks]
+        rows = [share.stop - share.start for share in shares]
+        columns = operands.columns(epilogue.form, out, epilogue.residual)
+        results = operands.results(out, rows, columns)
+        c = for_launch(self.comm, results)
+        if self._choose(M, N, operands.dtype) == "fused":
+            self._fused(operands, M, N, c, epilogue)
+        else:
+            self._unfused(operands, M, N, c, epilogue)
+        return c
+
+    def _fused(self, operands: Operands, M: int, N: int, c: Any, epilogue: Epilogue) -> None:
+        part, ready = self._slots
+        form = epilogue.form
+        tiling = self._tiling(M, N, form, self.comm.size)
+        a, b = for_launch(self.comm, operands.a), for_launch(self.comm, operands.b)
+        gemm_reduce_scatter_kernel(form)[self.grid](
+            a, b, epilogue.operands(form, "R"), part, ready, c, **self._constants(tiling)
+        )
+
+    def _unfused(self, operands: Operands, M: int, N: int, c: Any, epilogue: Epilogue) -> None:
+        store_terms(operands, self._terms, epilogue)
+        form = epilogue.form.of_sum()
+        reduce_scatter_kernel(form)[self.grid](
+            self._terms, epilogue.operands(form, "R"), c, M, N, BM=16, BN=2 * HALF
+        )

@@ -1,0 +1,82 @@
+"""Which tiles a product is divided into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilewire._tilewire import Target
+
+SMS = 132  # of an H100 and an H200: waves are counted by them
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Of the result, `BM` x `BN` at a time; of K, `BK` elements, `STAGES` of which are in flight.
+    Tiles are done in bands of `GROUP` rows of them."""
+
+    BM: int = 128
+    BN: int = 128
+    BK: int = 64
+    STAGES: int = 4
+    GROUP: int = 8
+
+    def constants(self) -> dict[str, int]:
+        """As kernels take them."""
+        return dict(vars(self))
+
+
+# Rates where nothing else counts, relative to the first.
+HOPPER = {
+    Tiling(128, 256, 64, 4): 1.0,
+    Tiling(128, 128, 64, 6): 0.87,
+    Tiling(64, 256, 64, 4): 0.8,
+    Tiling(64, 128, 64, 6): 0.7,
+    Tiling(64, 64, 64, 8): 0.55,
+}
+
+
+OTHER_GPUS = {Tiling(128, 128, 32, 3): 1.0, Tiling(64, 128, 32, 3): 0.8}
+CPU = {Tiling(32, 128, 64): 1.0}
+
+
+def candidates_for(target: Target) -> dict[Tiling, float]:
+    if not target.is_cuda:
+        return CPU
+    return HOPPER if target.architecture == "sm_90a" else OTHER_GPUS
+
+
+def num_tiles(tiling: Tiling, M: int, N: int, parts: int = 1) -> int:
+    """Of [M, N] whose rows are split into `parts`, which no tile crosses."""
+    chunk = max(-(-M // parts), 1)
+    whole, rest = divmod(M, chunk)
+    rows = whole * -(-chunk // tiling.BM) + -(-rest // tiling.BM)
+    return rows * -(-N // tiling.BN)
+
+
+def choose_tiling(
+    target: Target, M: int, N: int, parts: int = 1, is_paired: bool = False
+) -> Tiling:
+    """For a product of [M, N]. Depends on nothing that differs by rank: ranks must agree.
+    `is_paired`: columns go in blocks of 128, of which tiles hold whole ones."""
+    rates = candidates_for(target)
+    candidates = [each for each in rates if not is_paired or each.BN % 128 == 0]
+
+    def time(tiling: Tiling) -> float:
+        waves = -(-num_tiles(tiling, M, N, parts) // SMS)
+        return waves * tiling.BM * tiling.BN / rates[tiling]
+
+    return min(candidates, key=time)
+
+
+def choose_tiling_of_few(M: int, is_paired: bool = False) -> Tiling:
+    """Where M is so small that reading [N, K] is what takes time: enough tiles for all SMs."""
+    rows = next((rows for rows in (16, 32) if rows >= M), 64)
+    return Tiling(rows, 128 if is_paired else 64, 64, 8, 1)
+
+
+def most_tiles(target: Target, tiling: Tiling | None, M: int, N: int) -> int:
+    """How many tiles [M, N] may have."""
+    candidates = candidates_for(target) if tiling is None else [tiling]
+    return max(num_tiles(each, M, N) for each in candidates)

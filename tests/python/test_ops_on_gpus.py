@@ -1,0 +1,87 @@
+"""The kernels of `tilewire.ops` compile for GPUs, with and without an epilogue."""
+
+import pytest
+from ops_problems import PARTS
+from tilewire.ops.epilogue import Form
+from tilewire.ops.kernels import all_gather, all_reduce, collectives, reduce_scatter
+from tilewire.ops.tiling import Tiling
+
+FORMS = {"bare": Form(), "whole": Form(PARTS, "silu_and_mul")}
+TILED = {**Tiling(64, 128, 64, 4).constants(), "PRECISION": "tf32"}
+BLOCK = {"BM": 16, "BN": 128}
+OPERANDS = {"a": "bf16[?,?]", "b": "bf16[?,?]", "c": "bf16[?,?]"}
+SLOTS = {"part": "window:bf16[2,?,?]", "ready": "flag[2,64]"}
+PROGRAMS = {
+    "gemm_reduce_scatter": (
+        reduce_scatter.gemm_reduce_scatter_kernel,
+        {**OPERANDS, **SLOTS, **TILED},
+    ),
+    "all_gather_gemm": (
+        all_gather.all_gather_gemm_kernel,
+        {**OPERANDS, "full": "window:bf16[?,?]", "ready": "flag[2,64]", "PUSH": 16, **TILED},
+    ),
+    "gemm_all_reduce": (
+        all_reduce.gemm_all_reduce_kernel,
+        {**OPERANDS, **SLOTS, "c": "window:bf16[?,?]", **TILED},
+    ),
+    "gemm_exchange": (
+        all_reduce.gemm_exchange_kernel,
+        {**OPERANDS, "ch": "channel[2,128]:reserved:1:bf16[64,128]", **TILED},
+    ),
+    "scale": (collectives.scale_kernel, {"x": "bf16[?,?]", **BLOCK}),
+    "finish": (collectives.finish_kernel, {"x": "bf16[?,?]", "c": "bf16[?,?]", **BLOCK}),
+    "reduce_scatter": (
+        collectives.reduce_scatter_kernel,
+        {"x": "window:bf16[?,?]", "c": "bf16[?,?]", **BLOCK},
+    ),
+    "all_reduce": (
+        collectives.all_reduce_kernel,
+        {"x": "window:bf16[?,?]", "y": "window:bf16[?,?]", **BLOCK},
+    ),
+    "exchange": (
+        collectives.exchange_kernel,
+        {
+            "x": "bf16[?,?]",
+            "ch": "channel[2,128]:reserved:1:bf16[16,128]",
+            "y": "bf16[?,?]",
+            **BLOCK,
+        },
+    ),
+}
+ARRAYS = {
+    "row_scale": "f32[?]",
+    "column_scale": "f32[?]",
+    "bias": "bf16[?]",
+    "residual": "bf16[?,?]",
+}
+
+
+def compiled(kernel, arguments, target):
+    names = [each.name for each in kernel.signature.parameters]
+    operands = {f"epilogue_{name}": text for name, text in ARRAYS.items()}
+    given = {name: str(text) for name, text in (arguments | operands).items() if name in names}
+    return kernel.compile(target, kernel.specialise_text(given)).artifact
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiles(name, form):
+    make, arguments = PROGRAMS[name]
+    artifact = compiled(make(FORMS[form]), arguments, "sm_90a:world=2")
+    assert artifact.num_binary_bytes > 1000
+
+
+@pytest.mark.parametrize("name", ["gemm_reduce_scatter", "all_gather_gemm", "gemm_all_reduce"])
+def test_compiles_for_a_world_of_eight_and_other_gpus(name):
+    make, arguments = PROGRAMS[name]
+    for target in ("sm_90a:world=8", "sm_80:world=4", "sm_100a:world=2"):
+        changed = {
+            key: text.replace("[2,", f"[{target[-1]},") if isinstance(text, str) else text
+            for key, text in arguments.items()
+        }
+        assert compiled(make(Form()), changed, target).num_binary_bytes > 1000
+
+
+def test_all_gather_compiles():
+    kernel = collectives.all_gather
+    assert compiled(kernel, {"a": "bf16[?,?]", "full": "window:bf16[?,?]"}, "sm_90a:world=2")

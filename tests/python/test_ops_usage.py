@@ -1,0 +1,254 @@
+"""How `tilewire.ops` is called: views, outputs, controllers, errors, functions, the gated MLP."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tilewire as tw
+from ops_problems import PARTS, Problem, activated
+from tilewire import ops
+from tilewire.ops.choice import RULES, choose
+from tilewire.ops.choice import Problem as Choice
+
+BF16 = ml_dtypes.bfloat16
+TILING = ops.Tiling(BM=16, BN=32, BK=16)
+OPTIONS = {"tiling": TILING, "grid": 3}
+REDUCE, GATHER, ALL = "gemm_reduce_scatter", "all_gather_gemm", "gemm_all_reduce"
+
+
+def inside_of(array, value):
+    """The same numbers in the middle of a larger array full of `value`, and that array."""
+    outer = np.full([extent + 9 for extent in array.shape], value, array.dtype)
+    view = outer[tuple(slice(4, 4 + extent) for extent in array.shape)]
+    view[...] = array
+    return view, outer
+
+
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+@pytest.mark.parametrize("name", [REDUCE, GATHER])
+def test_views_inside_of_tensors(name, mode):
+    """What lies around them is neither read (NaN) nor written."""
+    each = Problem(name, 3, 37, 41, 29, parts=PARTS)
+
+    def main(comm):
+        rank = comm.rank
+        rows = each.rows(rank)
+        shape = (rows.stop - rows.start, each.N)
+        out, outer = inside_of(np.full(shape, np.nan, np.float32), -7)
+        op = each.make(comm, mode=mode, **OPTIONS)
+        found = each.call(op, rank, out, place=lambda array: inside_of(array, np.nan)[0])
+        assert found is out
+        each.check(found, rank)
+        out[...] = -7
+        assert (outer == -7).all()
+
+    tw.spawn(main, world="3")
+
+
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+@pytest.mark.parametrize("name", [REDUCE, GATHER])
+def test_transposed_operands_and_results(name, mode):
+    each = Problem(name, 2, 37, 41, 29)
+
+    def main(comm):
+        rows = each.rows(comm.rank)
+        out = np.full((each.N, rows.stop - rows.start), np.nan, np.float32).T
+        op = each.make(comm, mode=mode, **OPTIONS)
+        found = each.call(op, comm.rank, out, place=lambda array: array.T.copy().T)
+        each.check(found, comm.rank)
+
+    tw.spawn(main, world="2")
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+def test_an_all_reduce_into_a_window_of_the_users(mode, few):
+    each = Problem(ALL, 3, 37, 41, 29)
+
+    def main(comm):
+        window = comm.window((40, 45), tw.f32)
+        window.numpy()[...] = -7
+        comm.barrier()
+        op = each.make(comm, mode=mode, few=few, **OPTIONS)
+        found = each.call(op, comm.rank, window)
+        each.check(found, comm.rank)
+        assert np.shares_memory(found, window.numpy())
+        found[...] = -7
+        assert (window.numpy() == -7).all()
+
+    tw.spawn(main, world="3")
+
+
+@pytest.mark.parametrize("name", [REDUCE, GATHER, ALL])
+def test_residual_and_result_may_be_one_array(name):
+    each = Problem(name, 3, 37, 41, 29, parts=("residual",))
+
+    def main(comm):
+        rank = comm.rank
+        op = each.make(comm, **OPTIONS)
+        residual, out = each.part("residual", rank).astype(np.float32), None
+        if name == ALL:
+            out = comm.window(residual.shape, tw.f32)
+            out.numpy()[...] = residual
+            residual = out.numpy()
+        else:
+            residual = out = residual.copy()
+        m = {"m": each.M} if name == GATHER else {}
+        epilogue = ops.Epilogue(residual=residual)
+        found = op(each.a(rank), each.b(rank), out, epilogue=epilogue, **m)
+        each.check(found, rank)
+
+    tw.spawn(main, world="3")
+
+
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+@pytest.mark.parametrize("name", [REDUCE, GATHER, ALL])
+def test_a_controller_of_all_ranks_gives_lists(name, mode):
+    each = Problem(name, 3, 37, 41, 29, parts=PARTS, activation="gelu")
+    with tw.init(virtual="3") as comm:
+        op = each.make(comm, mode=mode, **OPTIONS)
+        lists = {part: [each.part(part, r) for r in range(3)] for part in PARTS if part != "scale"}
+        epilogue = ops.Epilogue(scale=each.scale, activation="gelu", **lists)
+        m = {"m": each.M} if name == GATHER else {}
+        for _ in range(2):
+            a, b = ([side(r) for r in range(3)] for side in (each.a, each.b))
+            found = op(a, b, epilogue=epilogue, **m)
+            assert len(found) == 3
+            for rank in range(3):
+                each.check(found[rank], rank)
+
+
+def test_an_activation_of_the_users():
+    @tw.function
+    def squared(x):
+        return x * x
+
+    def main(comm):
+        a, b = np.ones((8, 4), np.float32), np.ones((8, 4), np.float32)
+        op = ops.GemmReduceScatter(comm, tw.f32, max_m=8, max_n=8, **OPTIONS)
+        found = op(a, b, epilogue=ops.Epilogue(activation=squared))
+        assert (found == 64).all() and found.shape == (4, 8)
+
+    tw.spawn(main, world="2")
+
+
+@pytest.mark.parametrize("F", [1, 64, 100, 130])
+def test_halves_alternate(F):
+    rng = np.random.default_rng(F)
+    gate, up, x = (rng.standard_normal((rows, 24)).astype(np.float32) for rows in (F, F, 9))
+    weights = ops.alternate_halves(gate, up)
+    assert weights.shape == (-(-F // 64) * 128, 24)
+    expected = activated(x @ gate.T, "silu") * (x @ up.T)
+    assert np.allclose(activated(x @ weights.T, "silu_and_mul")[:, :F], expected, atol=1e-5)
+
+    out = np.full((9, F), np.nan, np.float32)
+    with tw.init(virtual="1") as comm:
+        op = ops.AllGatherGemm(comm, tw.f32, max_m=9, k=24, precision="ieee")
+        op(x, weights, out, epilogue=ops.Epilogue(activation="silu_and_mul"))
+    assert np.allclose(out, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+@pytest.mark.parametrize(("world", "M", "F"), [("1", 20, 64), ("3", 37, 100), ("8", 37, 1000)])
+def test_the_gated_mlp(world, M, F, mode):
+    H, size = 40, int(world)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((M, H)).astype(BF16)
+    gate, up = ((rng.standard_normal((F, H)) / np.sqrt(H)).astype(BF16) for _ in range(2))
+    down = (rng.standard_normal((H, F)) / np.sqrt(F)).astype(BF16)
+    inner = activated(x.astype(float) @ gate.T.astype(float), "silu")
+    inner *= x.astype(float) @ up.T.astype(float)
+    expected = x.astype(float) + inner @ down.T.astype(float)
+
+    def main(comm):
+        rows, columns = (ops.share_of(total, size, comm.rank) for total in (M, F))
+        mlp = ops.GatedMlp(comm, BF16, max_m=M, hidden=H, inner=F // size, mode=mode, grid=3)
+        weights = ops.alternate_halves(gate[columns], up[columns])
+        for _ in range(2):
+            y = mlp(x[rows], weights, down[:, columns], m=M, residual=x[rows])
+            off = np.abs(y.astype(float) - expected[rows]) / np.maximum(np.abs(expected[rows]), 1)
+            assert y.dtype == BF16 and off.max(initial=0) < 2**-5
+
+    tw.spawn(main, world=world)
+
+
+def test_functions_keep_their_objects_and_make_larger_ones():
+    def main(comm):
+        for M in (5, 300, 7):
+            for name in (REDUCE, GATHER, ALL):
+                each = Problem(name, 2, M, 24, 30, dtype="bf16", parts=("bias",))
+                call = getattr(ops, name)
+                m = {"m": M} if name == GATHER else {}
+                found = call(
+                    comm,
+                    each.a(comm.rank),
+                    each.b(comm.rank),
+                    epilogue=each.epilogue(comm.rank),
+                    **m,
+                )
+                each.check(np.asarray(found), comm.rank)
+
+    tw.spawn(main, world="2")
+
+
+def test_ranks_that_call_for_different_shapes_are_named():
+    def main(comm):
+        op = ops.GemmReduceScatter(comm, tw.f32, max_m=64, max_n=64, **OPTIONS)
+        M = 64 if comm.rank == 0 else 16
+        op(np.ones((M, 8), np.float32), np.ones((64, 8), np.float32))
+
+    with pytest.raises(tw.HangError):
+        tw.spawn(main, world="2")
+
+
+def shapes(*extents):
+    return [np.ones(shape, np.float32) for shape in extents]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (shapes((8, 4), (8, 5)), "a is [M, K] and b is [N, K], found [8, 4] and [8, 5]"),
+        (shapes((17, 4), (8, 4)), "M is 17, and this was made for at most 16"),
+        (shapes((8, 4), (17, 4)), "N is 17, and this was made for at most 16"),
+        (shapes((8,), (8, 4)), "`a` is a matrix"),
+        (shapes((8, 4), (8, 4), (8, 8)), "`out` is [8, 8], the result of this rank [4, 8]"),
+    ],
+)
+def test_what_does_not_fit_is_said(arrays, message):
+    def main(comm):
+        ops.GemmReduceScatter(comm, tw.f32, max_m=16, max_n=16, **OPTIONS)(*arrays)
+
+    with pytest.raises(tw.UserError) as caught:
+        tw.spawn(main, world="2")
+    assert message in str(caught.value)
+
+
+def test_what_a_gather_or_an_all_reduce_can_not_take_is_said():
+    a, b, out = shapes((8, 4), (8, 4), (16, 8))
+    with tw.init(virtual="2") as comm:
+        gather = ops.AllGatherGemm(comm, tw.f32, max_m=16, k=4, **OPTIONS)
+        with pytest.raises(tw.UserError, match=r"a of rank 1 is \[8, 4\], its shard of 15 rows"):
+            gather(a, b, m=15)
+        reduce = ops.GemmAllReduce(comm, tw.f32, max_m=16, max_n=16, **OPTIONS)
+        with pytest.raises(tw.UserError, match="out= is a window of this communicator"):
+            reduce(a, b, out)
+        with pytest.raises(tw.UserError, match="a list of 3: give one item for each of 2"):
+            reduce([a] * 3, b)
+        with pytest.raises(tw.UserError, match="multiple of 128; found 8"):
+            gather(a, b, epilogue=ops.Epilogue(activation="silu_and_mul"))
+    with pytest.raises(tw.UserError, match="no activation 'tanh'; there are 'gelu'"):
+        ops.Epilogue(activation="tanh")
+    with pytest.raises(tw.UserError, match="mode= is one of 'auto', 'fused', 'unfused'"):
+        ops.GemmAllReduce(comm, tw.f32, max_m=1, max_n=1, mode="best")
+
+
+def test_choices():
+    def chosen(architecture="sm_90a", op=GATHER, width=4096, dtype=tw.bf16, mode="auto", **more):
+        return choose(mode, Choice(op, 4096, width, 2, dtype, architecture), **more)
+
+    assert all(rule.mode in ("fused", "unfused") and rule.reason for rule in RULES)
+    assert chosen() == chosen("cpu") == chosen(op=REDUCE) == "fused"
+    assert chosen("sm_80") == chosen(width=4097) == "unfused"
+    assert chosen(op=REDUCE, width=4097) == chosen(width=4097, dtype=tw.e4m3) == "fused"
+    assert chosen("sm_80", has_library=False) == "fused"
+    assert chosen(mode="unfused") == chosen("sm_80", mode="unfused") == "unfused"
