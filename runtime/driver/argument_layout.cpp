@@ -52,6 +52,10 @@ ArgumentLayout::Slot shape_of(const Artifact& artifact, const ArgumentSlot& slot
     case ArgumentSlot::Kind::kLane:
       return {.offset = 0, .size = sizeof(device::Lane), .alignment = alignof(device::Lane)};
     case ArgumentSlot::Kind::kTensorMap:
+      if (slot.index < 0 || static_cast<std::size_t>(slot.index) >= artifact.tensor_maps.size()) {
+        throw InternalError(fmt::format("kernel `{}`: an argument names tensor map {} of {}",
+                                        artifact.kernel, slot.index, artifact.tensor_maps.size()));
+      }
       return {
           .offset = 0, .size = sizeof(device::TensorMap), .alignment = alignof(device::TensorMap)};
   }

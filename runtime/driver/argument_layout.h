@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "compiler/jit/artifact.h"
+#include "templates/tilewire/abi.cuh"
 
 namespace tilewire {
 
@@ -22,5 +24,15 @@ struct ArgumentLayout {
   /// where a slot names a parameter that there is not.
   static ArgumentLayout of(const Artifact& artifact, std::size_t device_comm_bytes);
 };
+
+/// The value of one `Artifact::arguments` slot. Every member starts at the union's address, so a
+/// slot's value is its first `ArgumentLayout::Slot::size` bytes, whatever its kind.
+union ArgumentValue {
+  std::uint64_t pointer;        ///< kTensor: the address of element 0
+  device::WindowHandle window;  ///< kWindow
+  std::uint64_t scalar;         ///< kScalar: the dtype's bits, in the low bytes
+  std::int64_t integer;         ///< kExtent, kStride
+};
+static_assert(sizeof(ArgumentValue) == 32);
 
 }  // namespace tilewire

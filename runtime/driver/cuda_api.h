@@ -101,6 +101,18 @@ struct AccessDescription {
   int flags;
 };
 
+inline constexpr int kMapUint8 = 0;
+inline constexpr int kMapUint16 = 1;
+inline constexpr int kMapUint32 = 2;
+inline constexpr int kMapUint64 = 4;
+inline constexpr int kMapInterleaveNone = 0;
+inline constexpr int kMapSwizzleNone = 0;
+inline constexpr int kMapSwizzle32Bytes = 1;
+inline constexpr int kMapSwizzle64Bytes = 2;
+inline constexpr int kMapSwizzle128Bytes = 3;
+inline constexpr int kMapPromotion256Bytes = 3;
+inline constexpr int kMapFillZeros = 0;
+
 inline constexpr int kMemoryUnified = 4;
 
 /// One side of a copy of rows; addresses say by themselves where they lie.
@@ -193,7 +205,9 @@ struct RowsCopy {
 #define TILEWIRE_CUDA_OPTIONAL_FUNCTIONS(X)                                                    \
   X(function_parameter, cuFuncGetParamInfo, Function, std::size_t, std::size_t*, std::size_t*) \
   X(function_load, cuFuncLoad, Function)                                                       \
-  X(stream_id, cuStreamGetId, Stream, unsigned long long*)
+  X(stream_id, cuStreamGetId, Stream, unsigned long long*)                                     \
+  X(encode_tiled, cuTensorMapEncodeTiled, void*, int, unsigned, void*, const std::uint64_t*,   \
+    const std::uint64_t*, const unsigned*, const unsigned*, int, int, int, int)
 
 /// Entry points of the driver in this process.
 struct Api {

@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/driver/launch_registry.h"
+#include "runtime/driver/memory.h"
 #include "runtime/driver/wait_sites.h"
 
 namespace tilewire {
@@ -29,41 +30,6 @@ int find_slot(const Artifact& artifact, ArgumentSlot::Kind kind) {
 }
 
 }  // namespace
-
-int choose_grid(const Artifact& artifact, std::span<const std::int64_t> extents, int limit) {
-  const LaunchRules& rules = artifact.launch;
-  std::int64_t useful = rules.useful_grid.empty() ? std::numeric_limits<std::int64_t>::max() : 1;
-  for (const auto& [dimension, number] : rules.useful_grid) {
-    if (dimension == GridBound::kNone) {
-      useful = std::max(useful, number);
-      continue;
-    }
-    if (dimension < 0 || static_cast<std::size_t>(dimension) >= extents.size()) {
-      throw InternalError(fmt::format("kernel `{}`: its grid depends on dimension {} of {}",
-                                      artifact.kernel, dimension, extents.size()));
-    }
-    const std::int64_t extent = extents[static_cast<std::size_t>(dimension)];
-    useful = std::max(useful, extent / number + (extent % number != 0 ? 1 : 0));
-  }
-  if (rules.max_grid > 0) useful = std::min(useful, rules.max_grid);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(limit, useful)));
-}
-
-void check_grid(const Artifact& artifact, std::int64_t grid, int limit) {
-  if (grid < 1 || grid > std::numeric_limits<std::int32_t>::max()) {
-    throw UserError(
-        fmt::format("kernel `{}`: a grid of {}: it must be at least 1 and below 2^31 (tw.auto "
-                    "chooses one)",
-                    artifact.kernel, grid));
-  }
-  if (artifact.resources.waits && grid > limit) {
-    throw UserError(
-        fmt::format("kernel `{}`: a grid of {} can't be resident at once, and its program "
-                    "instances wait for others: the largest that fits this GPU is {}; use tw.auto "
-                    "or a grid of at most {}",
-                    artifact.kernel, grid, limit, limit));
-  }
-}
 
 GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artifact,
                      std::size_t device_comm_bytes)
@@ -90,6 +56,7 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
   if (counters_slot_ >= 0) {
     counters_ = std::make_unique<LaunchCounters>(device_, artifact_->launch.num_counters + 1);
   }
+  prepare_maps();
   site_base_ = register_wait_sites(*artifact_);
 }
 
@@ -126,6 +93,31 @@ void GpuKernel::load() {
   measure();
 }
 
+void GpuKernel::prepare_maps() {
+  const std::size_t num_maps = artifact_->tensor_maps.size();
+  if (num_maps == 0) return;
+  if (num_maps > kMaxTensorMaps) {
+    throw UserError(fmt::format("kernel `{}` needs {} tensor maps; at most {} can be passed",
+                                artifact_->kernel, num_maps, kMaxTensorMaps));
+  }
+  if (api_->encode_tiled == nullptr) {
+    throw BackendError(
+        fmt::format("kernel `{}` loads by TMA, and this driver has no cuTensorMapEncodeTiled: "
+                    "install one of CUDA 12.0 or newer",
+                    artifact_->kernel));
+  }
+  maps_ = std::make_unique<TensorMaps>(
+      *artifact_, zero_line(device_),
+      [this](const TensorMapRequest& request, device::TensorMap& made) {
+        return encode_tensor_map(device_, request, made);
+      });
+  for (std::size_t i = 0; i < artifact_->arguments.size(); ++i) {
+    const ArgumentSlot& slot = artifact_->arguments[i];
+    if (slot.kind != ArgumentSlot::Kind::kTensorMap) continue;
+    map_slots_.emplace_back(static_cast<int>(i), slot.index);
+  }
+}
+
 void GpuKernel::check_parameters() const {
   if (api_->function_parameter == nullptr) return;  // drivers before 12.4 can't tell
   for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
@@ -150,6 +142,10 @@ void GpuKernel::check_parameters() const {
 
 void GpuKernel::measure() {
   const LaunchRules& rules = artifact_->launch;
+  if (rules.max_grid > 0 && rules.max_grid < rules.cluster_size) {
+    throw InternalError(fmt::format("kernel `{}` may have {} program instances, in clusters of {}",
+                                    artifact_->kernel, rules.max_grid, rules.cluster_size));
+  }
   if (rules.cluster_size > 1) {
     cuda::LaunchAttribute attribute = {};
     attribute.id = cuda::kLaunchAttributeClusterDimension;
@@ -207,6 +203,18 @@ std::uint32_t GpuKernel::launch_hash(int grid, const ArgumentValue* values) cons
 
 void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* values,
                        const LaunchContext& context) const {
+  if (maps_ == nullptr) {
+    launch_with(nullptr, grid, stream, values, context);
+    return;
+  }
+  device::TensorMap maps[kMaxTensorMaps];
+  maps_->make(values, context.lsa_rank, maps);
+  launch_with(maps, grid, stream, values, context);
+}
+
+/// `maps`: one per element of `Artifact::tensor_maps`.
+void GpuKernel::launch_with(const device::TensorMap* maps, int grid, cuda::Stream stream,
+                            const ArgumentValue* values, const LaunchContext& context) const {
   void* parameters[kMaxArguments];
   const std::size_t num_slots = layout_.slots.size();
   for (std::size_t i = 0; i < num_slots; ++i) {
@@ -226,6 +234,9 @@ void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* value
   if (counters_slot_ >= 0) {
     counters = counters_->of(stream);
     parameters[counters_slot_] = &counters;
+  }
+  for (const auto& [slot, map] : map_slots_) {
+    parameters[slot] = const_cast<device::TensorMap*>(maps + map);
   }
   const LaunchRules& rules = artifact_->launch;
   cuda::LaunchAttribute attributes[2];

@@ -6,28 +6,22 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "compiler/jit/artifact.h"
 #include "runtime/driver/argument_layout.h"
 #include "runtime/driver/driver.h"
+#include "runtime/driver/grid.h"
 #include "runtime/driver/launch_counters.h"
+#include "runtime/driver/tensor_map.h"
 #include "templates/tilewire/abi.cuh"
 
 namespace tilewire {
 
-/// The value of one `Artifact::arguments` slot. Every member starts at the union's address, so a
-/// slot's value is its first `ArgumentLayout::Slot::size` bytes, whatever its kind.
-union ArgumentValue {
-  std::uint64_t pointer;        ///< kTensor: the address of element 0
-  device::WindowHandle window;  ///< kWindow
-  std::uint64_t scalar;         ///< kScalar: the dtype's bits, in the low bytes
-  std::int64_t integer;         ///< kExtent, kStride
-};
-static_assert(sizeof(ArgumentValue) == 32);
-
 /// More arguments than this in one kernel are refused when it is loaded.
 inline constexpr std::size_t kMaxArguments = 128;
+inline constexpr std::size_t kMaxTensorMaps = 16;  ///< so, of tensor maps
 
 /// What a kernel takes besides the caller's values: it comes from the lane it runs on.
 struct LaunchContext {
@@ -35,6 +29,7 @@ struct LaunchContext {
   const device::Lane* lane = nullptr;  ///< kLane slots; `site_base` is the kernel's own
   /// The caller promises that nothing else on this GPU waits meanwhile: no cooperative attribute.
   bool exclusive = false;
+  int lsa_rank = 0;  ///< of the launch's rank in its LSA team; kTensorMap slots
 };
 
 /// A compiled kernel on one GPU, loaded and ready to launch. Immutable, and shared by all threads.
@@ -66,19 +61,25 @@ class GpuKernel {
   /// is registered with its name, for reports.
   std::uint32_t launch_hash(int grid, const ArgumentValue* values) const;
 
-  /// UserError where `grid` is below 1, or where this kernel waits for other CTAs and more than
-  /// `limit` of them (0: `max_coresident_grid()`) could not run at once; says which grid fits.
+  /// UserError where `grid` is below 1, where it isn't one of whole clusters, or where this kernel
+  /// waits for other CTAs and more than `limit` of them (0: `max_coresident_grid()`) could not run
+  /// at once; says which grid fits.
   void check_grid(std::int64_t grid, int limit = 0) const;
 
   /// Launches on `stream`. One value per slot of `Artifact::arguments`; those of kDeviceComm and
   /// kLane slots are ignored and come from `context`; kCounters come from the kernel's own memory
-  /// for the stream. The hot path: without kCounters no allocation, no lock, no
-  /// look-up. The grid must have passed `check_grid`.
+  /// for the stream, tensor maps from the values of the arrays that they describe, or from the
+  /// kernel's cache. The hot path: without kCounters no allocation, no lock, no
+  /// look-up. The grid must have passed `check_grid`. UserError where a tensor map can't describe
+  /// an argument.
   void launch(int grid, cuda::Stream stream, const ArgumentValue* values,
               const LaunchContext& context = {}) const;
 
  private:
   void load();
+  void prepare_maps();
+  void launch_with(const device::TensorMap* maps, int grid, cuda::Stream stream,
+                   const ArgumentValue* values, const LaunchContext& context) const;
   void check_parameters() const;
   void measure();
 
@@ -96,16 +97,12 @@ class GpuKernel {
   std::unique_ptr<std::remove_pointer_t<cuda::Module>, UnloadModule> module_{
       nullptr, UnloadModule{&device_}};
   cuda::Function function_ = nullptr;
-  std::unique_ptr<LaunchCounters> counters_;  ///< null: it has no counters
+  std::unique_ptr<LaunchCounters> counters_;    ///< null: it has no counters
+  std::unique_ptr<TensorMaps> maps_;            ///< null: it has none
+  std::vector<std::pair<int, int>> map_slots_;  ///< slot and index of its map
   int max_coresident_grid_ = 0;
   std::uint32_t site_base_ = 0;
   mutable std::atomic<std::uint32_t> registered_hash_ = 0;  ///< the last one
 };
-
-/// The rule behind `GpuKernel::auto_grid`, without a GPU.
-int choose_grid(const Artifact& artifact, std::span<const std::int64_t> extents, int limit);
-
-/// The rule behind `GpuKernel::check_grid`, without a GPU.
-void check_grid(const Artifact& artifact, std::int64_t grid, int limit);
 
 }  // namespace tilewire

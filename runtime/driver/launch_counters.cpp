@@ -44,17 +44,8 @@ cuda::DevicePointer LaunchCounters::of(cuda::Stream stream) {
 
 cuda::DevicePointer LaunchCounters::take() {
   if (chunks_.empty() || used_bytes_ + bytes_per_launch_ > kChunkBytes) {
-    const OutsideCapture outside;
     auto chunk = std::make_unique<DeviceMemory>(device_, std::max(kChunkBytes, bytes_per_launch_));
-    cuda::Stream stream = nullptr;
-    const cuda::Api& api = cuda::api();
-    check_cuda(api.stream_create(&stream, cuda::kStreamNonBlocking), "cuStreamCreate");
-    const cuda::Result filled =
-        api.fill_bytes(chunk->address(), 0, std::max(kChunkBytes, bytes_per_launch_), stream);
-    const cuda::Result done = api.stream_synchronize(stream);
-    api.stream_destroy(stream);
-    check_cuda(filled, "cuMemsetD8Async");
-    check_cuda(done, "cuStreamSynchronize");
+    chunk->clear();
     chunks_.push_back(std::move(chunk));
     used_bytes_ = 0;
   }

@@ -1,6 +1,10 @@
 #include "runtime/driver/memory.h"
 
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 namespace tilewire {
 
@@ -19,7 +23,8 @@ MappedMemory::~MappedMemory() {
   if (scope && host_ != nullptr) cuda::api().host_free(host_);
 }
 
-DeviceMemory::DeviceMemory(const Device& device, std::size_t num_bytes) : owner_(device) {
+DeviceMemory::DeviceMemory(const Device& device, std::size_t num_bytes)
+    : owner_(device), num_bytes_(num_bytes) {
   const ContextGuard guard(device);
   const OutsideCapture outside;
   check_cuda(cuda::api().memory_alloc(&address_, num_bytes), "cuMemAlloc");
@@ -28,6 +33,28 @@ DeviceMemory::DeviceMemory(const Device& device, std::size_t num_bytes) : owner_
 DeviceMemory::~DeviceMemory() {
   const CleanupScope scope(owner_);
   if (scope && address_ != 0) cuda::api().memory_free(address_);
+}
+
+void DeviceMemory::clear() {
+  const ContextGuard guard(owner_);
+  const OutsideCapture outside;
+  const OwnedStream stream(owner_);
+  check_cuda(cuda::api().fill_bytes(address_, 0, num_bytes_, stream.get()), "cuMemsetD8Async");
+  stream.synchronize();
+}
+
+cuda::DevicePointer zero_line(const Device& device) {
+  constexpr std::size_t kLineBytes = 128;
+  static std::mutex mutex;
+  static auto* lines = new std::map<int, std::unique_ptr<DeviceMemory>>;  // as long as the process
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<DeviceMemory>& line = (*lines)[device.ordinal()];
+  if (line == nullptr) {
+    auto made = std::make_unique<DeviceMemory>(device, kLineBytes);
+    made->clear();
+    line = std::move(made);
+  }
+  return line->address();
 }
 
 }  // namespace tilewire

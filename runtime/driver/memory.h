@@ -30,10 +30,17 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   cuda::DevicePointer address() const { return address_; }
+  /// Sets all of it to 0 before it returns, also while a stream is captured.
+  void clear();
 
  private:
   const Device& owner_;
   cuda::DevicePointer address_ = 0;
+  std::size_t num_bytes_;
 };
+
+/// 128 bytes of a GPU, aligned to as many, that are 0 and that nobody writes: the same ones at
+/// every call, there until the process ends.
+cuda::DevicePointer zero_line(const Device& device);
 
 }  // namespace tilewire

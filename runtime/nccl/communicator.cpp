@@ -223,7 +223,8 @@ void Communicator::launch(const GpuKernel& kernel, int grid, cuda::Stream stream
   if (lane != nullptr) {
     lane->of_rank[0]->launch(kernel, grid, stream, values);
   } else {
-    kernel.launch(grid, stream, values, {.device_comm = device_comm_.data()});
+    kernel.launch(grid, stream, values,
+                  {.device_comm = device_comm_.data(), .lsa_rank = rank_ % lsa_size()});
   }
 }
 

@@ -66,8 +66,10 @@ Lane::Lane(const Device& device, Setup setup)
                 .launch_hash = 0,
                 .lsa_rank = static_cast<std::uint16_t>(setup_.rank - setup_.place.first_rank),
                 .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size)};
-  context_ = {
-      .device_comm = setup_.device_comm.data(), .lane = &arguments_, .exclusive = setup_.exclusive};
+  context_ = {.device_comm = setup_.device_comm.data(),
+              .lane = &arguments_,
+              .exclusive = setup_.exclusive,
+              .lsa_rank = arguments_.lsa_rank};
   Watchdog::get().watch(
       page_, {.report_after_s = environment.report_after_s, .timeout_s = environment.timeout_s});
 }

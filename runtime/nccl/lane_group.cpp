@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/support/error.h"
+#include "runtime/driver/grid.h"
 
 namespace tilewire {
 
@@ -20,10 +21,11 @@ int LaneGroup::grid_limit() const {
 
 void LaneGroup::check_budget(const Artifact& artifact, std::int64_t grid) const {
   if (options.num_sms == 0 || grid <= options.num_sms) return;
+  const int fits = whole_clusters(artifact, options.num_sms);
   throw UserError(
       fmt::format("kernel `{}`: a grid of {} on lane {}, whose budget is {} multiprocessors: use "
                   "tw.auto or a grid of at most {}",
-                  artifact.kernel, grid, number, options.num_sms, options.num_sms));
+                  artifact.kernel, grid, number, options.num_sms, fits));
 }
 
 void LaneGroup::check() const {

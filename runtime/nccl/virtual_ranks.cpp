@@ -142,7 +142,10 @@ void VirtualRanks::launch_rank(int rank, const GpuKernel& kernel, int grid,
                                const ArgumentValue* values, LaneGroup* lane, cuda::Stream stream) {
   if (lane == nullptr) {
     kernel.launch(grid, stream, values,
-                  {.device_comm = device_comms_[rank].data(), .lane = nullptr, .exclusive = true});
+                  {.device_comm = device_comms_[rank].data(),
+                   .lane = nullptr,
+                   .exclusive = true,
+                   .lsa_rank = rank});
     return;
   }
   try {

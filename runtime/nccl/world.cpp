@@ -64,10 +64,13 @@ int GpuWorld::grid_limit(const GpuKernel& kernel, int lane_number) const {
   if (waits || kernel.takes_lane()) require_not_closed("launch");
   int limit = kernel.max_coresident_grid();
   if (waits) limit /= num_local_ranks();
-  if (!kernel.takes_lane()) return limit;
-  const LaneGroup& on = lane(lane_number);
-  on.check();
-  return std::min(limit, on.grid_limit());
+  if (kernel.takes_lane()) {
+    const LaneGroup& on = lane(lane_number);
+    on.check();
+    limit = std::min(limit, on.grid_limit());
+  }
+  require_one_cluster(kernel.artifact(), limit);
+  return whole_clusters(kernel.artifact(), limit);
 }
 
 void GpuWorld::check() const {

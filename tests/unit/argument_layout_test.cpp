@@ -1,7 +1,6 @@
 #include "runtime/driver/argument_layout.h"
 
 #include "compiler/support/error.h"
-#include "runtime/driver/kernel.h"
 #include "tests/catch.h"
 
 namespace tilewire {
@@ -25,6 +24,7 @@ Artifact kernel_with(std::vector<ArgumentSlot> arguments) {
                          parameter(Parameter::Kind::kScalar, DType::kBool),
                          parameter(Parameter::Kind::kScalar, DType::kF64)};
   artifact.dimensions = {"T"};
+  artifact.tensor_maps.resize(1);
   artifact.arguments = std::move(arguments);
   return artifact;
 }
@@ -41,6 +41,8 @@ struct Reference {
     char bytes[200];
   } device_comm;
   device::Lane lane;
+  char flag_behind;
+  device::TensorMap map;
 };
 
 }  // namespace
@@ -53,13 +55,17 @@ TEST_CASE("arguments lie where a struct of them would have its fields") {
                                          {Kind::kScalar, 4, 0},
                                          {Kind::kExtent, 0, 0},
                                          {Kind::kDeviceComm, 0, 0},
-                                         {Kind::kLane, 0, 0}});
+                                         {Kind::kLane, 0, 0},
+                                         {Kind::kScalar, 3, 0},
+                                         {Kind::kTensorMap, 0, 0}});
   const ArgumentLayout layout = ArgumentLayout::of(artifact, 200);
   const std::vector<std::size_t> offsets = {
-      offsetof(Reference, tensor),      offsetof(Reference, window), offsetof(Reference, scale),
-      offsetof(Reference, flag),        offsetof(Reference, factor), offsetof(Reference, extent),
-      offsetof(Reference, device_comm), offsetof(Reference, lane)};
-  const std::vector<std::size_t> sizes = {8, 32, 4, 1, 8, 8, 200, sizeof(device::Lane)};
+      offsetof(Reference, tensor),      offsetof(Reference, window),
+      offsetof(Reference, scale),       offsetof(Reference, flag),
+      offsetof(Reference, factor),      offsetof(Reference, extent),
+      offsetof(Reference, device_comm), offsetof(Reference, lane),
+      offsetof(Reference, flag_behind), offsetof(Reference, map)};
+  const std::vector<std::size_t> sizes = {8, 32, 4, 1, 8, 8, 200, sizeof(device::Lane), 1, 128};
   REQUIRE(layout.slots.size() == offsets.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     CAPTURE(i);
@@ -93,44 +99,7 @@ TEST_CASE("a kernel that takes a device communicator needs a world with one") {
                     "kernel `k` takes a device communicator, but it is loaded for a world without "
                     "one");
   CHECK_THROWS_AS(ArgumentLayout::of(kernel_with({{Kind::kTensor, 9, 0}}), 0), InternalError);
-}
-
-TEST_CASE("tw.auto takes what fits and what is useful") {
-  Artifact artifact;
-  artifact.kernel = "k";
-  const std::vector<std::int64_t> extents = {7, 5000, 0};
-  SECTION("no bound: all that fit") { CHECK(choose_grid(artifact, extents, 264) == 264); }
-  SECTION("fewer rows than program instances") {
-    artifact.launch.useful_grid = {{0, 1}};
-    CHECK(choose_grid(artifact, extents, 264) == 7);
-  }
-  SECTION("several loops: the longest counts") {
-    artifact.launch.useful_grid = {{0, 1}, {1, 1}};
-    CHECK(choose_grid(artifact, extents, 264) == 264);
-    CHECK(choose_grid(artifact, extents, 100000) == 5000);
-  }
-  SECTION("an empty array still gets one") {
-    artifact.launch.useful_grid = {{2, 1}};
-    CHECK(choose_grid(artifact, extents, 264) == 1);
-  }
-  SECTION("a dimension that there is not") {
-    artifact.launch.useful_grid = {{3, 1}};
-    CHECK_THROWS_AS(choose_grid(artifact, extents, 264), InternalError);
-  }
-}
-
-TEST_CASE("a grid that can't be resident is refused for kernels that wait") {
-  Artifact artifact;
-  artifact.kernel = "k";
-  CHECK_NOTHROW(check_grid(artifact, 100000, 264));
-  artifact.resources.waits = true;
-  CHECK_NOTHROW(check_grid(artifact, 264, 264));
-  CHECK_THROWS_WITH(check_grid(artifact, 265, 264),
-                    "kernel `k`: a grid of 265 can't be resident at once, and its program "
-                    "instances wait for others: the largest that fits this GPU is 264; use tw.auto "
-                    "or a grid of at most 264");
-  CHECK_THROWS_AS(check_grid(artifact, 0, 264), UserError);
-  CHECK_THROWS_AS(check_grid(artifact, std::int64_t{1} << 31, 264), UserError);
+  CHECK_THROWS_AS(ArgumentLayout::of(kernel_with({{Kind::kTensorMap, 1, 0}}), 0), InternalError);
 }
 
 }  // namespace tilewire

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "runtime/driver/driver.h"
+#include "templates/tilewire/abi.cuh"
 #include "tests/catch.h"
 
 #if __has_include(<cuda.h>)
@@ -74,6 +75,22 @@ TEST_CASE("the declarations of the driver API are those of cuda.h") {
   STATIC_REQUIRE(cuda::kMemoryPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
   STATIC_REQUIRE(cuda::kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
   STATIC_REQUIRE(cuda::kAccessReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+#if CUDA_VERSION >= 12000
+  STATIC_REQUIRE(sizeof(device::TensorMap) == sizeof(CUtensorMap));
+  // 128 bytes from CUDA 13 on, of which its functions still demand 64.
+  STATIC_REQUIRE(alignof(CUtensorMap) % alignof(device::TensorMap) == 0);
+  STATIC_REQUIRE(cuda::kMapUint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
+  STATIC_REQUIRE(cuda::kMapUint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
+  STATIC_REQUIRE(cuda::kMapUint32 == CU_TENSOR_MAP_DATA_TYPE_UINT32);
+  STATIC_REQUIRE(cuda::kMapUint64 == CU_TENSOR_MAP_DATA_TYPE_UINT64);
+  STATIC_REQUIRE(cuda::kMapInterleaveNone == CU_TENSOR_MAP_INTERLEAVE_NONE);
+  STATIC_REQUIRE(cuda::kMapSwizzleNone == CU_TENSOR_MAP_SWIZZLE_NONE);
+  STATIC_REQUIRE(cuda::kMapSwizzle32Bytes == CU_TENSOR_MAP_SWIZZLE_32B);
+  STATIC_REQUIRE(cuda::kMapSwizzle64Bytes == CU_TENSOR_MAP_SWIZZLE_64B);
+  STATIC_REQUIRE(cuda::kMapSwizzle128Bytes == CU_TENSOR_MAP_SWIZZLE_128B);
+  STATIC_REQUIRE(cuda::kMapPromotion256Bytes == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  STATIC_REQUIRE(cuda::kMapFillZeros == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+#endif
   STATIC_REQUIRE(cuda::kGranularityMinimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 }
 
@@ -105,6 +122,9 @@ TEST_CASE("the function pointers take what cuda.h's functions take") {
   CHECK(arity(api.exchange_capture_mode,
               static_cast<decltype(&cuThreadExchangeStreamCaptureMode)>(nullptr)) == 1);
   CHECK(arity(api.graph_instantiate, static_cast<decltype(&cuGraphInstantiate)>(nullptr)) == 3);
+#if CUDA_VERSION >= 12000
+  CHECK(arity(api.encode_tiled, static_cast<decltype(&cuTensorMapEncodeTiled)>(nullptr)) == 12);
+#endif
   CHECK(arity(api.event_elapsed, static_cast<decltype(&cuEventElapsedTime)>(nullptr)) == 3);
 }
 

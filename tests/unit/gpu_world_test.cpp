@@ -52,6 +52,10 @@ TEST_CASE("lanes have one number and one set of options each, and budgets fit th
   CHECK_THROWS_WITH(lanes[1]->check_budget(artifact, 101),
                     "kernel `k`: a grid of 101 on lane 1, whose budget is 100 multiprocessors: use "
                     "tw.auto or a grid of at most 100");
+  artifact.launch.cluster_size = 8;
+  CHECK_THROWS_WITH(lanes[1]->check_budget(artifact, 104),
+                    "kernel `k`: a grid of 104 on lane 1, whose budget is 100 multiprocessors: use "
+                    "tw.auto or a grid of at most 96");
 }
 
 TEST_CASE("ranks that meet at different calls are told both") {
