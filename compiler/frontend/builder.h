@@ -312,6 +312,7 @@ class Builder {
  private:
   void check_cluster(const TileOrder& order);
   Value* num_tiles(const TileGrid& grid);
+  Value* non_negative(Value* index);
   /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;

@@ -53,6 +53,8 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
   return grid;
 }
 
+Value* Builder::non_negative(Value* index) { return emit("non_negative", {index})->result(); }
+
 void Builder::check_cluster(const TileOrder& order) {
   constexpr std::int64_t kMaxCluster = 8;  // what every GPU with clusters can launch
   if (order.cluster == 1) return;
@@ -91,7 +93,7 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
   Value* start = nullptr;  // of the part's rows
   if (grid.is_split) {
     Value* per_part = binary("mul", grid.part_rows, grid.columns);
-    work.part = binary("floordiv", index, per_part);
+    work.part = non_negative(binary("floordiv", index, per_part));
     index = binary("sub", index, binary("mul", work.part, per_part));
     Value* behind = binary("sub", rows, binary("mul", work.part, grid.part_rows));
     rows = grid.is_even ? grid.part_rows : binary("minimum", grid.part_rows, behind);
@@ -117,6 +119,8 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
     row = binary("sub", index, binary("mul", column, rows));
   }
   if (member != nullptr) row = binary("add", binary("mul", row, grid.cluster), member);
+  row = non_negative(row);
+  column = non_negative(column);
   Value* local = binary("mul", row, grid.block_m);
   work.n = Index::ds(binary("mul", column, grid.block_n), grid.block_n);
   work.local_index = binary("add", binary("mul", row, grid.columns), column);

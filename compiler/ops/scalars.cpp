@@ -120,6 +120,24 @@ OpInfo is_lsa_op() {
   return op;
 }
 
+OpInfo non_negative_op() {
+  OpInfo op;
+  op.name = "non_negative";
+  op.summary = "The same index, of which it is known that it isn't below 0.";
+  op.min_operands = op.max_operands = 1;
+  op.infer = [](const OpCall& call) {
+    require_index(call, 0);
+    return std::vector<Type>{Type::scalar(kIndex)};
+  };
+  op.emit_cpu = [](const Statement& statement, CpuEmitter& emitter) {
+    emitter.define(statement.result(), emitter.scalar(statement.operands[0]));
+  };
+  op.emit_cuda = [](const Statement& statement, CudaEmitter& emitter) {
+    emitter.alias(statement.result(), statement.operands[0]);
+  };
+  return op;
+}
+
 OpInfo rank_op() {
   OpInfo op;
   op.name = "rank";
@@ -139,7 +157,7 @@ std::vector<OpInfo> scalar_ops() {
                   emit_cpu_program_id),
           grid_op("num_programs", "How many program instances run along an axis of the grid.",
                   emit_cpu_num_programs),
-          rank_op(), is_lsa_op()};
+          rank_op(), is_lsa_op(), non_negative_op()};
 }
 
 }  // namespace tilewire

@@ -15,14 +15,16 @@ namespace tilewire {
 namespace {
 
 /// Operands of a place in a map: the view, the rank, and an index per dimension of the parameter.
-void check_place(const OpCall& call, std::size_t next) {
+/// `num_behind` others stand behind them.
+void check_place(const OpCall& call, std::size_t next, std::size_t num_behind = 0) {
   const Type& view = require_view(call, 0);
   const std::size_t num_ranks = flag_attribute(call, "peer") ? 1 : 0;
-  if (call.operands.size() != next + num_ranks + view.shape.size()) {
+  const std::size_t end = next + num_ranks + view.shape.size();
+  if (call.operands.size() != end + num_behind) {
     call.fail(
         fmt::format("{} operands for a parameter of rank {}", call.operands.size(), view.rank()));
   }
-  for (; next < call.operands.size(); ++next) require_index(call, next);
+  for (; next < end; ++next) require_index(call, next);
   for (const std::int64_t dimension : integers_attribute(call, "dimensions")) {
     if (dimension < 0 || dimension >= view.rank()) {
       call.fail(fmt::format("dimension {} of {}", dimension, view.to_string()));
@@ -38,8 +40,13 @@ std::vector<Type> infer_operand_load(const OpCall& call) {
 }
 
 std::vector<Type> infer_staged_store(const OpCall& call) {
-  check_place(call, 2);
   require_tile(call, 1);
+  std::size_t num_clipped = 0;
+  const auto& clipped = integers_attribute(call, "clipped");
+  for (const std::int64_t is_clipped : clipped) num_clipped += is_clipped != 0 ? 2 : 0;
+  const std::size_t num_behind =
+      (num_clipped > 0 ? num_clipped + 2 : 0) + (flag_attribute(call, "predicated") ? 1 : 0);
+  check_place(call, 2, num_behind);
   return {};
 }
 
@@ -97,6 +104,10 @@ OpInfo staged_store_op() {
   op.max_operands = -1;
   op.attributes = {
       {"dimensions", AttributeSpec::Kind::kIntegers, true, "the parameter's, of the tile's each"},
+      {"clipped", AttributeSpec::Kind::kIntegers, true,
+       "1 where a view ends before the parameter: operands are the tile's address, the stride of "
+       "its rows, and where it begins and what bounds it along each such dimension"},
+      {"predicated", AttributeSpec::Kind::kBool, false, "the last operand guards all of it"},
       {"peer", AttributeSpec::Kind::kBool, false, "the third operand is an LSA rank"}};
   op.effect = Effect::kWrites;
   return op;
@@ -149,11 +160,33 @@ MapAccess MapAccess::of(const Statement& statement) {
   std::size_t next = 1;
   access.tile = statement.is("operand_load") ? statement.result() : statement.operands.at(next++);
   if (statement.flag("peer")) access.rank = statement.operands.at(next++);
-  access.coordinates.assign(statement.operands.begin() + static_cast<std::ptrdiff_t>(next),
-                            statement.operands.end());
+  for (int i = access.parameter->type.rank(); i > 0; --i) {
+    access.coordinates.push_back(statement.operands.at(next++));
+  }
+  access.read_clip(statement, next);
   access.dimensions = statement.integers("dimensions");
   access.shape = access.tile->type.shape;
   return access;
+}
+
+void MapAccess::read_clip(const Statement& statement, std::size_t next) {
+  if (!statement.has("clipped")) return;
+  const std::vector<std::int64_t>& clipped = statement.integers("clipped");
+  const auto take = [&] { return statement.operands.at(next++); };
+  if (clipped != std::vector<std::int64_t>{0, 0}) {
+    clip.emplace();
+    clip->first = take();
+    clip->row_stride = take();
+    if (clipped.at(0) != 0) {
+      clip->row = take();
+      clip->row_bound = take();
+    }
+    if (clipped.at(1) != 0) {
+      clip->column = take();
+      clip->column_bound = take();
+    }
+  }
+  if (statement.flag("predicated")) predicate = take();
 }
 
 bool MapAccess::is_contiguous_along(std::size_t dimension) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/program.h"
@@ -17,7 +18,21 @@ struct MapAccess {
   std::vector<std::int64_t> dimensions;   ///< the parameter's, that the tile's go along
   std::vector<std::int64_t> shape;        ///< of the tile
 
+  /// Of a store into a view that ends before the parameter does: which elements exist.
+  struct Clip {
+    const Value* first = nullptr;       ///< pointer to the tile's first element
+    const Value* row_stride = nullptr;  ///< in elements
+    const Value* row = nullptr;  ///< row i exists where 0 <= row + i < row_bound; null: all do
+    const Value* row_bound = nullptr;
+    const Value* column = nullptr;
+    const Value* column_bound = nullptr;
+  };
+  std::optional<Clip> clip;
+  const Value* predicate = nullptr;  ///< a bool: false: nothing exists; null: something does
+
   static MapAccess of(const Statement& statement);
+  /// Of a `staged_store`: its operands from `next` on.
+  void read_clip(const Statement& statement, std::size_t next);
   /// Whether the tile's dimension `dimension` is the one of neighbours in memory.
   bool is_contiguous_along(std::size_t dimension) const;
 };

@@ -211,6 +211,9 @@ void Bounds::op_bounds(const Statement& op, bool upper, SideBounds& into) {
     constant(upper ? size - 1 : 0);
   } else if (op.is("extent")) {
     if (!upper) constant(0);
+  } else if (op.is("non_negative")) {
+    if (!upper) constant(0);
+    into.any.push_back({1, operand(0)});
   } else if (op.is("floordiv") && is_integer_constant(op.operands[1], divisor) && divisor > 0) {
     if (!upper && is_at_least(op.operands[0], 0)) constant(0);
     const auto bound = add_scaled(operand(0), Linear::of(upper ? 0 : divisor - 1), -1);

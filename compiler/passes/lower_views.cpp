@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compiler/ops/matmul.h"
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
@@ -14,9 +13,8 @@
 #include "compiler/passes/view_access.h"
 #include "compiler/passes/view_check.h"
 #include "compiler/passes/view_objects.h"
-#include "compiler/passes/view_place.h"
+#include "compiler/passes/view_staging.h"
 #include "compiler/support/error.h"
-#include "templates/tilewire/staged_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -31,6 +29,7 @@ class ViewLowering {
       : program_(program),
         checks_views_(checks_views),
         bounds_(program),
+        staging_(program, bounds_),
         uses_(count_uses(program.body)) {}
 
   void run() {
@@ -38,6 +37,7 @@ class ViewLowering {
     Inserter insert(program_, prologue, {});
     for (std::size_t i = 0; i < program_.parameters.size(); ++i) lower_parameter(i, insert);
     region(program_.body);
+    staging_.drop_unseen();
     program_.body.statements.insert(program_.body.statements.begin(),
                                     std::make_move_iterator(prologue.begin()),
                                     std::make_move_iterator(prologue.end()));
@@ -76,11 +76,13 @@ class ViewLowering {
       if (statement->kind != StatementKind::kOp) {
         for (Region& inner : statement->regions) this->region(inner);
         refuse_views(*statement);
-        region.statements.push_back(std::move(statement));
+        const Statement& kept = *region.statements.emplace_back(std::move(statement));
+        staging_.restore_outside(kept, region.statements, replaced_);
       } else if (!lower(*statement, region.statements)) {
-        if (is_staged(*statement)) stage_operands(*statement, region.statements);
-        region.statements.push_back(std::move(statement));
-        start_copy(*region.statements.back(), region.statements);
+        if (is_staged(*statement)) staging_.stage_operands(*statement, region.statements);
+        const Statement& kept = *region.statements.emplace_back(std::move(statement));
+        start_copy(kept, region.statements);
+        staging_.restore_outside(kept, region.statements, replaced_);
       } else {
         removed_.push_back(std::move(statement));
       }
@@ -194,103 +196,13 @@ class ViewLowering {
     copy_view(to, from, {alignments_.at(to.base), alignments_.at(from.base)}, bounds_, insert);
   }
 
-  /// Both operands come from the ring, right before the product, or none does. Loads that nothing
-  /// reads any more are removed later.
-  void stage_operands(Statement& matmul, Statements& into) {
-    Statements staged;
-    Inserter insert(program_, staged, matmul.location);
-    std::vector<Value*> operands = matmul.operands;
-    std::int64_t offset = 0;
-    for (std::size_t place = 0; place < 2; ++place) {
-      const Value* tile = operands[place];
-      const auto loaded = loaded_.find(tile);
-      operands[place] = loaded == loaded_.end()
-                            ? nullptr
-                            : operand_load(matmul, loaded->second, place, offset, insert);
-      if (operands[place] == nullptr) {
-        matmul.attributes.erase(matmul.attributes.find("staged"));
-        return;
-      }
-      offset += tile->type.num_elements() * num_bytes(tile->type.dtype);
-    }
-    ++num_staged_;
-    matmul.operands = std::move(operands);
-    std::ranges::move(staged, std::back_inserter(into));
-  }
-
-  /// Null where no tensor map says where the tile lies.
-  Value* operand_load(const Statement& matmul, const LoweredView& view, std::size_t place,
-                      std::int64_t offset, Inserter& insert) {
-    const std::optional<MapPlace> found = place_in_map(view, views_.at(view.base), bounds_, insert);
-    if (!found || view.rank != nullptr) return nullptr;
-    // Neighbours in memory go along K, or along M or N where wgmma can turn them.
-    const std::size_t depth =
-        depth_dimension(place, matmul.flag(place == 0 ? "transpose_a" : "transpose_b"));
-    const auto last = static_cast<std::int64_t>(found->coordinates.size()) - 1;
-    const std::int64_t line_bytes =
-        matmul.operands.at(place)->type.shape.at(1 - depth) * num_bytes(view.dtype);
-    const bool is_by_lines = found->dimensions[1 - depth] == last && num_bytes(view.dtype) == 2 &&
-                             line_bytes % device::kPanelRowBytes == 0;
-    if (found->dimensions[depth] != last && !is_by_lines) return nullptr;
-    std::vector<Value*> operands = {view.base};
-    operands.insert(operands.end(), found->coordinates.begin(), found->coordinates.end());
-    return insert.op("operand_load", std::move(operands),
-                     {{"shape", matmul.operands.at(place)->type.shape},
-                      {"dimensions", found->dimensions},
-                      {"place", static_cast<std::int64_t>(place)},
-                      {"product", num_staged_},
-                      {"depth", static_cast<std::int64_t>(depth)},
-                      {"offset", offset}});
-  }
-
-  /// Whether what is stored lies as a staged product does: it is one, or computed from one element
-  /// by element.
-  static bool is_of_product(const Value* tile) {
-    const Statement* made = tile->definition;
-    if (made == nullptr || !tile->type.is_tile()) return false;
-    if (made->kind == StatementKind::kFor) {
-      const auto place = std::ranges::find(made->results, tile) - made->results.begin();
-      return is_of_product(
-          made->body().statements.back()->operands.at(static_cast<std::size_t>(place)));
-    }
-    if (made->kind != StatementKind::kOp) return false;
-    if (is_staged(*made)) return true;
-    return made->op->is_elementwise &&
-           std::ranges::any_of(made->operands, [&](const Value* operand) {
-             return operand->type.shape == tile->type.shape && is_of_product(operand);
-           });
-  }
-
-  /// A store of a product that the bulk copy engine can do, from shared memory.
-  bool store_staged(const Statement& statement, const LoweredView& view, Inserter& insert) {
-    if (!statement.is("store") || statement.flag("where") || statement.has("cache")) return false;
-    Value* tile = statement.operands.at(1);
-    if (!is_mappable(view.base) || view.rank != nullptr || !is_of_product(tile)) return false;
-    const std::optional<MapPlace> place = place_in_map(view, views_.at(view.base), bounds_, insert);
-    if (!place || tile->type.rank() != 2) return false;
-    const auto last = static_cast<std::int64_t>(place->coordinates.size()) - 1;
-    const bool is_whole = tile->type.shape[1] * num_bytes(tile->type.dtype) % kMapRowBytes == 0;
-    if (place->dimensions[1] != last || !is_whole) return false;
-    std::vector<Value*> operands = {view.base, tile};
-    operands.insert(operands.end(), place->coordinates.begin(), place->coordinates.end());
-    insert.append(program_.new_op("staged_store", std::move(operands),
-                                  {{"dimensions", place->dimensions}}, statement.location));
-    return true;
-  }
-
-  bool is_mappable(const Value* base) const {
-    const std::vector<bool>& mappable = program_.facts.mappable;
-    for (std::size_t i = 0; i < mappable.size(); ++i) {
-      if (program_.parameters[i].value == base) return mappable[i];
-    }
-    return false;
-  }
-
   void access(const Statement& statement, Inserter& insert) {
     const LoweredView& view = views_.at(statement.operands[0]);
     const bool is_constant = is_constant_.at(view.base);
     if (statement.op->effect == Effect::kWrites) refuse_constant(view, statement);
-    if (store_staged(statement, view, insert)) return;
+    if (statement.is("store") && staging_.store(statement, view, views_.at(view.base), insert)) {
+      return;
+    }
     if (view.gather && statement.is("prefetch")) {
       throw UserError("a prefetch takes no index tiles: prefetch rows in a loop, or whole",
                       statement.location);
@@ -317,7 +229,8 @@ class ViewLowering {
       operands.push_back(statement.operands.at(next++));
       attributes[flag] = true;
     }
-    const std::int64_t vector = vector_of(view, view.dtype, alignments_.at(view.base), bounds_);
+    const std::int64_t vector =
+        vector_of(view, view.dtype, alignments_.at(view.base), bounds_, is_mappable(view.base));
     attributes["vector"] = vector;
     if (statement.is("load") && is_constant) attributes["constant"] = true;
     if (statement.has("cache")) attributes["cache"] = statement.text("cache");
@@ -329,13 +242,21 @@ class ViewLowering {
     if (lowered.results.empty()) return;
     lowered.result()->name = statement.result()->name;
     replaced_.replace(statement.result(), lowered.result());
-    if (statement.is("load")) loaded_.emplace(lowered.result(), view);
+    if (statement.is("load")) staging_.note_load(lowered.result(), view, views_.at(view.base));
   }
 
   /// Operands behind the view that an access brings to memory.
   static int num_values(const Statement& statement) {
     if (statement.is("load") || statement.is("prefetch")) return 0;
     return statement.is("atomic") && statement.text("kind") == "cas" ? 2 : 1;
+  }
+
+  bool is_mappable(const Value* base) const {
+    const std::vector<bool>& mappable = program_.facts.mappable;
+    for (std::size_t i = 0; i < mappable.size(); ++i) {
+      if (program_.parameters[i].value == base) return mappable[i];
+    }
+    return false;
   }
 
   void describe_atomic(const Statement& statement, Attributes& attributes) const {
@@ -388,13 +309,13 @@ class ViewLowering {
   Program& program_;
   bool checks_views_;
   Bounds bounds_;
+  ViewStaging staging_;
   std::map<const Value*, int> uses_;  ///< before anything was lowered
   Replacements replaced_;
   std::unordered_map<const Value*, LoweredView> views_;
-  std::unordered_map<const Value*, LoweredView> loaded_;  ///< by tile
-  std::unordered_map<const Value*, int> alignments_;      ///< by parameter
-  std::unordered_map<const Value*, bool> is_constant_;    ///< by parameter
-  std::int64_t num_staged_ = 0;                           ///< products
+  std::unordered_map<const Value*, int> alignments_;    ///< by parameter
+  std::unordered_map<const Value*, bool> is_constant_;  ///< by parameter
+  std::int64_t num_staged_ = 0;                         ///< products
   Statements removed_;  ///< kept, so that no new statement takes their address
 };
 

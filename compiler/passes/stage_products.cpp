@@ -24,6 +24,13 @@ const Value* parameter_of(const Value* view) {
   return view;
 }
 
+bool is_at_peer(const Value* view) {
+  for (; view->definition != nullptr; view = view->definition->operands.at(0)) {
+    if (view->definition->is("at")) return true;
+  }
+  return false;
+}
+
 /// Whether wgmma multiplies such elements, and where K is not what is contiguous, too.
 bool is_multiplied(DType left, DType right) {
   if (is_fp8(left)) return is_fp8(right);
@@ -82,7 +89,8 @@ class Stager {
     const bool moves_views = name == "put" && statement.operands[1]->type.is_view();
     if (is_shared || moves_views) is_possible_ = false;
     if (statement.op->effect == Effect::kWrites) {
-      written_.insert(parameter_of(statement.operands.at(0)));
+      const Value* view = statement.operands.at(0);
+      (is_at_peer(view) ? sent_ : written_).insert(parameter_of(view));
     }
     if (statement.op->effect == Effect::kSynchronises && statement.op->meeting.waits) {
       waits_.push_back(&statement);
@@ -119,7 +127,27 @@ class Stager {
     if (uses_.at(operand) != 1 || regions_.at(load) != regions_.at(&matmul)) return false;
     const Value* parameter = parameter_of(load->operands.at(0));
     if (written_.contains(parameter) || !is_mappable(parameter)) return false;
+    // Copies at peers are others' business; this rank's is complete behind a wait.
+    if (sent_.contains(parameter) && !stands_behind_wait(*load)) return false;
     return is_known_view(load->operands.at(0));
+  }
+
+  bool stands_behind_wait(const Statement& load) const {
+    for (const auto& statement : regions_.at(&load)->statements) {
+      if (statement.get() == &load) return false;
+      if (std::ranges::find(waits_, statement.get()) != waits_.end()) return true;
+    }
+    return regions_stand_behind_wait(load);
+  }
+  /// The same, of the loops and branches around it.
+  bool regions_stand_behind_wait(const Statement& load) const {
+    return std::ranges::any_of(parents_.at(&load), [this](const Statement* parent) {
+      for (const auto& statement : regions_.at(parent)->statements) {
+        if (statement.get() == parent) return false;
+        if (std::ranges::find(waits_, statement.get()) != waits_.end()) return true;
+      }
+      return false;
+    });
   }
 
   bool is_mappable(const Value* parameter) const {
@@ -148,7 +176,7 @@ class Stager {
   bool is_known_view(const Value* view) {
     for (; view->definition != nullptr; view = view->definition->operands.at(0)) {
       const Statement& made = *view->definition;
-      if (!made.is("slice") && !made.is("permute")) return false;
+      if (!made.is("slice") && !made.is("permute") && !made.is("at")) return false;
       for (std::size_t i = 1; i < made.operands.size(); ++i) {
         if (!is_known(made.operands[i])) return false;
       }
@@ -227,7 +255,8 @@ class Stager {
   std::map<const Value*, const Statement*> owners_;  ///< region argument → whose
   std::vector<Statement*> matmuls_;
   std::vector<const Statement*> waits_;
-  std::set<const Value*> written_;  ///< parameters
+  std::set<const Value*> written_;  ///< parameters, whose own copy the kernel writes
+  std::set<const Value*> sent_;     ///< windows that it writes at peers
   std::map<const Value*, bool> known_;
   std::int64_t slot_bytes_ = 0;
   bool is_possible_ = true;

@@ -206,17 +206,25 @@ Value* address_of(const LoweredView& view, Inserter& insert) {
   return is_field ? insert.op("pointer_cast", {address, offset}, {{"dtype", view.dtype}}) : address;
 }
 
-int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds) {
+int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds,
+              bool is_mappable) {
   if (view.dimensions.empty()) return 1;
   const ViewDimension& last = view.dimensions.back();
   if (last.is_gathered || !last.stride.is_constant() || last.stride.constant != 1) return 1;
   const auto divides = [&](std::int64_t vector) {
+    const auto divides_stride = [&](const Amount& stride, int source) {
+      const bool is_of_rows =
+          source != ViewDimension::kNoDimension && source != view.base->type.rank() - 1;
+      const bool is_known = is_mappable && is_of_rows;
+      return is_known || divisor_of(stride, bounds) % vector == 0;
+    };
     if (alignment % (vector * num_bytes(dtype)) != 0) return false;
     if (view.byte_offset % (vector * num_bytes(dtype)) != 0) return false;
     if (divisor_of(last.extent, bounds) % vector != 0) return false;
     for (const LoweredView::Term& term : view.terms) {
-      const std::int64_t of_stride = divisor_of(term.stride, bounds);
-      if (of_stride % vector != 0 && !bounds.is_multiple(term.index, vector)) return false;
+      if (!divides_stride(term.stride, term.source) && !bounds.is_multiple(term.index, vector)) {
+        return false;
+      }
     }
     if (view.gather) {
       for (const Amount& stride : view.gather->strides) {
@@ -224,7 +232,8 @@ int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bound
       }
     }
     for (std::size_t i = 0; i + 1 < view.dimensions.size(); ++i) {
-      if (divisor_of(view.dimensions[i].stride, bounds) % vector != 0) return false;
+      const ViewDimension& dimension = view.dimensions[i];
+      if (!divides_stride(dimension.stride, dimension.source)) return false;
     }
     return true;
   };

@@ -34,18 +34,16 @@ bool ends_with_map(const ViewDimension& dimension, const LoweredView& view,
          are_equal(bounds.linear(dimension.mask->bound), edge);
 }
 
-bool is_described(const LoweredView& view, const LoweredView& whole, Bounds& bounds) {
+bool is_described(const LoweredView& view, const LoweredView& whole) {
   const bool is_plain = view.dtype == whole.dtype && view.byte_offset == 0 && !view.gather &&
-                        view.start == nullptr && !view.has_inner_guard &&
-                        whole.dimensions.size() <= kMaxMapRank;
+                        view.start == nullptr && whole.dimensions.size() <= kMaxMapRank;
   return is_plain &&
          std::ranges::none_of(view.terms,
                               [](const LoweredView::Term& term) {
                                 return term.source == ViewDimension::kNoDimension;
                               }) &&
          std::ranges::all_of(view.dimensions, [&](const ViewDimension& dimension) {
-           return dimension.source != ViewDimension::kNoDimension &&
-                  dimension.extent.is_constant() && ends_with_map(dimension, view, whole, bounds);
+           return dimension.source != ViewDimension::kNoDimension && dimension.extent.is_constant();
          });
 }
 
@@ -53,7 +51,7 @@ bool is_described(const LoweredView& view, const LoweredView& whole, Bounds& bou
 
 std::optional<MapPlace> place_in_map(const LoweredView& view, const LoweredView& whole,
                                      Bounds& bounds, Inserter& insert) {
-  if (!is_described(view, whole, bounds)) return std::nullopt;
+  if (!is_described(view, whole)) return std::nullopt;
   MapPlace place;
   for (std::size_t i = 0; i < whole.dimensions.size(); ++i) {
     Value* start = nullptr;
@@ -65,7 +63,9 @@ std::optional<MapPlace> place_in_map(const LoweredView& view, const LoweredView&
   }
   for (const ViewDimension& dimension : view.dimensions) {
     place.dimensions.push_back(dimension.source);
+    place.is_clipped.push_back(!ends_with_map(dimension, view, whole, bounds));
   }
+  if (view.has_inner_guard) place.guards = view.guards;
   return place;
 }
 

@@ -74,13 +74,11 @@ TILEWIRE_DEVICE void put_piece_rows(uint32_t staging, int offset, const TileType
   }
 }
 
-/// Starts to store a tile at element (row, column) of the tensor that `map` describes, innermost
-/// coordinate first, with any others behind; the map's box is that of `StorePiece`. What lies
-/// outside of the tensor isn't stored. `staging`: `kStagingBytes` bytes for the whole CTA, aligned
-/// to 1024 bytes, at least a piece for each warp; only stores use them. By all consumers.
-template <int kStagingBytes, typename TileType, typename... Rest>
-TILEWIRE_DEVICE void store_staged(const TileType& value, const TensorMap& map, void* staging,
-                                  int column, int row, Rest... rest) {
+/// Writes a tile to staging shared memory, piece by piece, each by the warp that has its 16 rows;
+/// `send(P(), base, offset, i, j)`, by all lanes, starts to store the piece at row i, column j of the
+/// tile, which lies `offset` bytes behind `base`; what the first lane starts is a group of its own.
+template <int kStagingBytes, typename TileType, typename Send>
+TILEWIRE_DEVICE void store_pieces(const TileType& value, void* staging, const Send& send) {
   using T = typename Operand<TileType>::Element;
   using F = typename Operand<TileType>::Layout;
   using P = StorePiece<T, F::kColumns>;
@@ -98,17 +96,28 @@ TILEWIRE_DEVICE void store_staged(const TileType& value, const TensorMap& map, v
     const int offset = (warp * kHeld + i % kHeld) * P::kBytes;
     if (is_first) wait_bulk_read<kHeld - 1>();
     __syncwarp();
-    put_piece_rows<P>(base, offset, tile,
-                      block * F::kBlockSlots + i % kAcross * P::kBoxColumns / 2);
+    put_piece_rows<P>(base, offset, tile, block * F::kBlockSlots + i % kAcross * P::kBoxColumns / 2);
     fence_proxy_async();
     __syncwarp();
-    if (is_first) {
-      const int at[] = {column + i % kAcross * P::kBoxColumns,
-                        row + F::warp_row(static_cast<int>(threadIdx.x), block), rest...};
-      store_box(map, at, base + offset);
-      commit_stores();
-    }
+    send(P(), base, offset, F::warp_row(static_cast<int>(threadIdx.x), block),
+         i % kAcross * P::kBoxColumns);
+    if (is_first) commit_stores();
   }
+}
+
+/// Starts to store a tile at element (row, column) of the tensor that `map` describes, innermost
+/// coordinate first, with any others behind; the map's box is that of `StorePiece`. What lies
+/// outside of the tensor isn't stored. `staging`: `kStagingBytes` bytes for the whole CTA, aligned
+/// to 1024 bytes, at least a piece for each warp; only stores use them. By all consumers.
+template <int kStagingBytes, typename TileType, typename... Rest>
+TILEWIRE_DEVICE void store_staged(const TileType& tile, const TensorMap& map, void* staging,
+                                  int column, int row, Rest... rest) {
+  store_pieces<kStagingBytes>(
+      tile, staging, [&](auto, uint32_t base, int offset, int i, int j) {
+        if (threadIdx.x % kWarpThreads != 0) return;
+        const int at[] = {column + j, row + i, rest...};
+        store_box(map, at, base + offset);
+      });
 }
 
 /// Waits until shared memory of this thread's stores may be used otherwise, or given up.

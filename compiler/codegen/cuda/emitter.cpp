@@ -146,7 +146,9 @@ std::string CudaEmitter::updated(const Value* result, const Value* before, std::
 }
 
 void CudaEmitter::alias(const Value* result, const Value* source) {
-  define(result, argument(source));
+  if (constant_of(source) != nullptr) return define(result, argument(source));
+  const Expression from = expression(source);
+  define(result, from.text, from.binding);
 }
 
 void CudaEmitter::statement(std::string_view text) {

@@ -91,6 +91,7 @@ TensorMapSpec map_of(const Program& program, const MapAccess& access,
   for (int i = last; i >= 0; --i) {
     if (std::ranges::find(map.dimensions, i) == map.dimensions.end()) map.dimensions.push_back(i);
   }
+  if (access.rank != nullptr) map.dimensions.push_back(TensorMapSpec::kLsaRank);
   map.box.assign(map.dimensions.size(), 1);
   map.box[0] = box.first;
   map.box[1] = box.second;
@@ -103,10 +104,11 @@ std::string coordinates_text(const TensorMapSpec& map, const MapAccess& access,
                              const CudaEmitter& emitter) {
   std::vector<std::string> texts;
   for (const int dimension : map.dimensions) {
+    const Value* coordinate = dimension == TensorMapSpec::kLsaRank
+                                  ? access.rank
+                                  : access.coordinates.at(static_cast<std::size_t>(dimension));
     texts.push_back(
-        fmt::format("static_cast<int>({})",
-                    emitter.operand(access.coordinates.at(static_cast<std::size_t>(dimension)),
-                                    Binding::kChoose)));
+        fmt::format("static_cast<int>({})", emitter.operand(coordinate, Binding::kChoose)));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -119,6 +121,17 @@ TensorMapSpec map_of(const Program& program, const Statement& statement) {
   }
   return map_of(program, access,
                 {store_row_bytes(access) / num_bytes(access.tile->type.dtype), kStoreRows});
+}
+
+/// `tw::clip(c + offset, N, row, rows, column, columns)`
+std::string clip_text(const MapAccess::Clip& clip, const CudaEmitter& emitter) {
+  const auto text = [&emitter](const Value* value, const char* otherwise) {
+    return value == nullptr ? otherwise : emitter.operand(value, Binding::kChoose);
+  };
+  return fmt::format("tw::clip({}, {}, {}, {}, {}, {})", emitter.argument(clip.first),
+                     text(clip.row_stride, ""), text(clip.row, "0"),
+                     text(clip.row_bound, "tw::kNoBound"), text(clip.column, "0"),
+                     text(clip.column_bound, "tw::kNoBound"));
 }
 
 /// The map of an `operand_load` or a `staged_store`, and where its tile begins.
@@ -206,12 +219,18 @@ void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter) 
 }
 
 void emit_staged_store_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.include("staged_store.cuh");
   const StagingPlan plan = plan_staging(emitter.program());
+  const MapAccess access = MapAccess::of(statement);
   const auto [map, coordinates] = map_arguments(statement, emitter);
-  emitter.statement(fmt::format("tw::store_staged<{}>({}, {}, staged + {}, {});", plan.store_bytes,
-                                emitter.argument(statement.operands.at(1)), map, plan.ring_bytes(),
-                                coordinates));
+  emitter.include(access.clip ? "clipped_store.cuh" : "staged_store.cuh");
+  const std::string guard =
+      access.predicate == nullptr
+          ? ""
+          : fmt::format("if ({}) ", emitter.operand(access.predicate, Binding::kChoose));
+  emitter.statement(fmt::format(
+      "{}tw::store_{}<{}>({}, {}, staged + {}, {}{});", guard, access.clip ? "clipped" : "staged",
+      plan.store_bytes, emitter.argument(access.tile), map, plan.ring_bytes(),
+      access.clip ? clip_text(*access.clip, emitter) + ", " : "", coordinates));
 }
 
 void emit_is_producer_cuda(const Statement& statement, CudaEmitter& emitter) {

@@ -127,3 +127,34 @@ def staged_matmul_of_a_window(
     for t in tw.persistent(tw.tiles(M, N, 64, 64)):
         tw.store(c[t.m, t.n], tw.matmul(x[t.m, :], b[t.n, :].T))
     tw.barrier()
+
+
+def sums_of(c):
+    """Of the rows of each of three parts, divided as torch.chunk does."""
+    size = -(-len(c) // 3)
+    return np.stack([c[i * size : (i + 1) * size].sum(axis=0) for i in range(3)])
+
+
+@op_case(
+    "matmul",
+    inputs=lambda make: {
+        "a": whole(make, (make.shape[0], make.shape[2])),
+        "b": whole(make, (make.shape[1], make.shape[2])),
+        "c": make.output(make.shape[:2], tw.f32),
+        "sums": make.output((3, make.shape[1]), tw.f32),
+    },
+    reference=lambda a, b: {"c": product(a, b.T), "sums": sums_of(product(a, b.T))},
+    dtypes=HALVES,
+    shapes=((96, 64, 64), (100, 72, 80), (190, 136, 48)),
+    tolerance=0,
+    grid=4,
+)
+@tw.kernel
+def staged_matmul_in_parts(
+    a: tw.Tensor["M", "K"], b: tw.Tensor["N", "K"], c: tw.Tensor["M", "N"], sums: tw.Tensor[3, "N"]
+):
+    # A part's tile ends inside of a and of c, where the next part's rows are.
+    for t in tw.persistent(tw.tiles(M, N, 64, 64, split=3)):
+        total = tw.matmul(a[t.m, :], b[t.n, :].T)
+        tw.store(sums[t.part, t.n], tw.sum(total, axis=0))
+        tw.store(c[t.m, t.n], total)

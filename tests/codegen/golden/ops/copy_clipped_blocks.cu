@@ -17,9 +17,9 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int B = 16;
 
-using TileBOOL_16 = tw::Tile<bool, tw::Blocked<B, 1, kThreads>>;
-using TileF32_16 = tw::Tile<float, tw::Blocked<B, 1, kThreads>>;
-using TileI32_16 = tw::Tile<int32_t, tw::Blocked<B, 1, kThreads>>;
+using TileBOOL_16 = tw::Tile<bool, tw::Blocked<B, 4, kThreads>>;
+using TileF32_16 = tw::Tile<float, tw::Blocked<B, 4, kThreads>>;
+using TileI32_16 = tw::Tile<int32_t, tw::Blocked<B, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_clipped_blocks_kernel(float* x, float* y, int64_t T, int64_t H) {
@@ -40,11 +40,11 @@ copy_clipped_blocks_kernel(float* x, float* y, int64_t T, int64_t H) {
       const int64_t offset_3 = row * H + start;
       __syncthreads();
       const TileF32_16 tile =
-          tw::load<TileF32_16, 1>(tw::access(x + offset_3, tw::masked_dim<B>(1, start, offset)),
+          tw::load<TileF32_16, 4>(tw::access(x + offset_3, tw::masked_dim<B>(1, start, offset)),
           1.0f);
 
       // 5. copy_clipped_blocks.py:6: arange, lt, store y
-      tw::store<1>(tw::access(y + offset_3, tw::masked_dim<B>(1, start, H)), tile, lt);
+      tw::store<4>(tw::access(y + offset_3, tw::masked_dim<B>(1, start, H)), tile, lt);
     }
   }
 }

@@ -16,7 +16,7 @@ namespace tw = tilewire::device;
 
 constexpr int kThreads = 128;
 
-using TileF32_2x16 = tw::Tile<float, tw::Blocked<2 * 16, 1, kThreads>>;
+using TileF32_2x16 = tw::Tile<float, tw::Blocked<2 * 16, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_tiles_dynamically_kernel(float* x, float* y, int64_t T, int64_t H, uint64_t* counter_words) {
@@ -39,9 +39,9 @@ copy_tiles_dynamically_kernel(float* x, float* y, int64_t T, int64_t H, uint64_t
 
     // 2. copy_tiles_dynamically.py:3: load x, store y
     const int64_t offset_10 = offset_8 * H + offset_9;
-    const TileF32_2x16 x_tile = tw::load<TileF32_2x16, 1>(tw::access(x + offset_10,
+    const TileF32_2x16 x_tile = tw::load<TileF32_2x16, 4>(tw::access(x + offset_10,
         tw::masked_dim<2>(H, offset_8, T), tw::masked_dim<16>(1, offset_9, H)));
-    tw::store<1>(tw::access(y + offset_10, tw::masked_dim<2>(H, offset_8, T), tw::masked_dim<16>(1, offset_9, H)),
+    tw::store<4>(tw::access(y + offset_10, tw::masked_dim<2>(H, offset_8, T), tw::masked_dim<16>(1, offset_9, H)),
         x_tile);
 
     // 1. copy_tiles_dynamically.py:2: while, lt

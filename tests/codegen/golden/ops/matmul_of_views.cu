@@ -18,9 +18,9 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 constexpr int B = 16;
 
-using TileBF16_16x32 = tw::Tile<tw::bf16, tw::Blocked<B * 32, 1, kThreads>>;
-using TileBF16_32x16 = tw::Tile<tw::bf16, tw::Blocked<32 * B, 1, kThreads>>;
-using TileF32_16x16 = tw::Tile<float, tw::Blocked<B * B, 1, kThreads>>;
+using TileBF16_16x32 = tw::Tile<tw::bf16, tw::Blocked<B * 32, 8, kThreads>>;
+using TileBF16_32x16 = tw::Tile<tw::bf16, tw::Blocked<32 * B, 8, kThreads>>;
+using TileF32_16x16 = tw::Tile<float, tw::Blocked<B * B, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 matmul_of_views_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K, int64_t N) {
@@ -40,9 +40,9 @@ matmul_of_views_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K,
     TileF32_16x16 carried = tw::full<TileF32_16x16>(0.0f);
     for (int64_t i = 0; i < K; i += 32) {
       __syncthreads();
-      const TileBF16_32x16 b_tile = tw::load<TileBF16_32x16, 1>(tw::access(b + (offset_2 + i * N),
+      const TileBF16_32x16 b_tile = tw::load<TileBF16_32x16, 8>(tw::access(b + (offset_2 + i * N),
           tw::masked_dim<32>(N, i, K), tw::masked_dim<B>(1, offset_2, N)));
-      const TileBF16_16x32 a_tile = tw::load<TileBF16_16x32, 1>(tw::access(a + (offset * K + i),
+      const TileBF16_16x32 a_tile = tw::load<TileBF16_16x32, 8>(tw::access(a + (offset * K + i),
           tw::masked_dim<B>(K, offset, M), tw::masked_dim<32>(1, i, K)));
       __syncthreads();
       const TileF32_16x16 product =
@@ -52,7 +52,7 @@ matmul_of_views_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K,
 
     // 5. matmul_of_views.py:8: store c
     __syncthreads();
-    tw::store<1>(tw::access(c + (offset * N + offset_2), tw::masked_dim<B>(N, offset, M), tw::masked_dim<B>(1, offset_2, N)),
+    tw::store<4>(tw::access(c + (offset * N + offset_2), tw::masked_dim<B>(N, offset, M), tw::masked_dim<B>(1, offset_2, N)),
         carried);
   }
 }
