@@ -9,6 +9,20 @@ namespace tilewire::device {
 
 inline constexpr int kBarrierBytes = 8;
 
+/// True in one lane of a whole warp, always the same. The compiler knows that it is one: what
+/// follows needs no loop over lanes.
+TILEWIRE_DEVICE bool is_elected() {
+  uint32_t result;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred elected;\n\t"
+      "elect.sync _|elected, 0xffffffff;\n\t"
+      "selp.u32 %0, 1, 0, elected;\n\t"
+      "}"
+      : "=r"(result));
+  return result != 0;
+}
+
 TILEWIRE_DEVICE uint32_t barrier_address(const void* shared) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
 }

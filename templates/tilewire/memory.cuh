@@ -148,6 +148,31 @@ struct Access {
   int64_t begins[kRank];
   int64_t bounds[kRank];
 
+  /// Whether all of it exists.
+  TILEWIRE_DEVICE bool is_inside() const {
+    const int sizes[] = {Dims::kSize...};
+    const bool are_masked[] = {Dims::kIsMasked...};
+    bool is_inside = exists;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kRank; ++i) {
+      if (are_masked[i]) is_inside &= begins[i] >= 0 && begins[i] + sizes[i] <= bounds[i];
+    }
+    return is_inside;
+  }
+
+  /// Where element (row, column) lies, of the last dimension and all that come before it.
+  TILEWIRE_DEVICE int64_t offset(int row, int column) const {
+    const unsigned sizes[] = {Dims::kSize...};
+    int64_t result = column * strides[kRank - 1];
+    TILEWIRE_UNROLL
+    for (int i = kRank - 2; i >= 0; --i) {
+      const unsigned rest = static_cast<unsigned>(row);
+      result += static_cast<int>(i == 0 ? rest : rest % sizes[i]) * strides[i];
+      row = static_cast<int>(rest / sizes[i]);
+    }
+    return result;
+  }
+
   /// The run of `count` elements along the last dimension that starts at a row-major index; empty
   /// where `is_held` is false.
   TILEWIRE_DEVICE Run run(unsigned index, int count, bool is_held) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewire/fragment_layout.cuh"
+#include "tilewire/mbarrier.cuh"
 
 namespace tilewire::device {
 
@@ -22,18 +23,10 @@ TILEWIRE_DEVICE bool is_producer() {
   return threadIdx.x >= kThreads;
 }
 
-/// Of the producer's threads, the one that works.
+/// Of the producer's threads, the one that works. Whole warps ask.
 template <int kThreads>
 TILEWIRE_DEVICE bool is_loader() {
-  uint32_t is_elected;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred elected;\n\t"
-      "elect.sync _|elected, 0xffffffff;\n\t"
-      "selp.u32 %0, 1, 0, elected;\n\t"
-      "}"
-      : "=r"(is_elected));
-  return threadIdx.x / kWarpThreads == kThreads / kWarpThreads && is_elected != 0;
+  return threadIdx.x / kWarpThreads == kThreads / kWarpThreads && is_elected();
 }
 
 /// First in the producer's branch.

@@ -53,6 +53,9 @@ struct StagedTile {
   static constexpr int kPanels = divide_up(kInner, kBoxInner);
   static constexpr int kPanelBytes = kOuter * kPanelRowBytes;
   static constexpr int kBytes = kPanels * kPanelBytes;
+  /// What `wgmma` reads of a left operand of fewer than 64 lines, whatever lies behind it.
+  static constexpr int kReadBytes =
+      kBytes + (kOuter < 64 && kDepthIsContiguous ? (64 - kOuter) * kPanelRowBytes : 0);
   static constexpr int kShareOuter = kOuter / kShares;  ///< of a panel's rows, one CTA's
   static constexpr int kBoxOuter = box_extent(kShareOuter);
   static_assert(kDepthIsContiguous || kElementBytes == 2);

@@ -69,6 +69,7 @@ TILEWIRE_DEVICE void start_products(Tile<float, F>& acc, uint32_t left, uint32_t
 /// only.
 template <typename L, typename R, typename F, typename RingType>
 TILEWIRE_DEVICE void multiply(Tile<float, F>& acc, RingType& ring, bool accumulates = true) {
+  static_assert(L::kReadBytes <= L::kBytes + R::kBytes);
   const uint32_t slot = ring.wait();
   begin_products();
   start_products<L, R>(acc, slot, slot + L::kBytes, accumulates);

@@ -1,8 +1,9 @@
 #pragma once
 
 // The tensor cores' instructions for the emulated CTA, by the tables of the PTX ISA ("Matrix
-// Fragments for mma.m16n8k16, .m16n8k32, .m16n8k8", "ldmatrix"): element by element, with none of
-// the arithmetic of mma_layout.cuh. Include it behind cta_emulator.h and before the templates.
+// Fragments for mma.m16n8k16, .m16n8k32, .m16n8k8", "ldmatrix", "stmatrix"): element by element,
+// with none of the arithmetic of mma_layout.cuh. Include it behind cta_emulator.h and before the
+// templates.
 
 #include <bit>
 
@@ -25,6 +26,20 @@ void load_matrices(uint32_t (&words)[kMatrices], const void* row) {
     const char* address = nullptr;
     std::memcpy(&address, all[8 * j + lane / 4].data(), sizeof(address));
     std::memcpy(&words[j], address + 4 * (lane % 4), 4);
+  }
+}
+
+/// `stmatrix`: row `lane / 4` of matrix j goes to the address that lane 8 j + lane / 4 gave.
+template <int kMatrices>
+void store_matrices(void* row, const uint32_t (&words)[kMatrices]) {
+  LaneWords own = {};
+  std::memcpy(own.data(), &row, sizeof(row));
+  const auto all = Cta::show(own);
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned j = 0; j < kMatrices; ++j) {
+    char* address = nullptr;
+    std::memcpy(&address, all[8 * j + lane / 4].data(), sizeof(address));
+    std::memcpy(address + 4 * (lane % 4), &words[j], 4);
   }
 }
 

@@ -1,0 +1,156 @@
+// Results on their way to memory: tiles in the layout of products (fragment_layout.cuh) become rows
+// whose neighbours lie in neighbouring lanes. Every warp has shared memory of its own for that and
+// waits for nobody else.
+#pragma once
+
+#include "tilewire/fragment_layout.cuh"
+#include "tilewire/memory.cuh"
+
+namespace tilewire::device {
+
+#if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
+/// Four matrices of 8 rows of 16 bytes to shared memory; each lane names one row.
+TILEWIRE_DEVICE void store_matrices(void* row, const uint32_t (&words)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(row))),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+/// Two of them; the addresses of the upper 16 lanes are ignored.
+TILEWIRE_DEVICE void store_matrices(void* row, const uint32_t (&words)[2]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(row))),
+               "r"(words[0]), "r"(words[1])
+               : "memory");
+}
+#endif
+
+/// Two neighbouring 16-bit elements, from an even slot on.
+template <typename T, typename L>
+TILEWIRE_DEVICE uint32_t pair_of(const Tile<T, L>& tile, int slot) {
+  if constexpr (kIsPaired<T, L>) {
+    return tile.bits(slot);
+  } else {
+    return uint16_t(tile.get(slot)) | uint32_t(uint16_t(tile.get(slot + 1))) << 16;
+  }
+}
+/// Rounded here: a tile of all pairs would be in registers beside what they are made of.
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE uint32_t pair_of(const Lazy<Op, T, L, A...>& lazy, int slot) {
+  if constexpr (kIsPaired<T, L>) {
+    return narrow_pair(T(), lazy.wide(slot), lazy.wide(slot + 1));
+  } else {
+    return uint16_t(element(lazy, slot)) | uint32_t(uint16_t(element(lazy, slot + 1))) << 16;
+  }
+}
+
+/// Writes a piece of this warp's rows, whose first slot is `slot`, to `piece`.
+template <typename R, typename TileType>
+TILEWIRE_DEVICE void put_lines(const TileType& tile, int slot, char* piece) {
+  using T = typename Operand<TileType>::Element;
+  const int lane = threadIdx.x % kWarpThreads;
+  if constexpr (sizeof(T) == 2) {
+    // Matrices: rows 0 … 7 and 8 … 15 of 8 columns, then of the next 8.
+    TILEWIRE_UNROLL
+    for (int i = 0; i < R::kPieceSlots; i += 8) {
+      if constexpr (R::kPieceSlots >= 8) {
+        const uint32_t words[] = {pair_of(tile, slot + i), pair_of(tile, slot + i + 2),
+                                  pair_of(tile, slot + i + 4), pair_of(tile, slot + i + 6)};
+        store_matrices(piece + R::offset(lane % 16, i * 2 + lane / 16 * 8), words);
+      } else {
+        const uint32_t words[] = {pair_of(tile, slot), pair_of(tile, slot + 2)};
+        store_matrices(piece + R::offset(lane % 16, 0), words);
+      }
+    }
+  } else {
+    using W = typename Word<2 * sizeof(T)>::type;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < R::kPieceSlots; i += 2) {
+      const T both[] = {element(tile, slot + i), element(tile, slot + i + 1)};
+      W word;
+      __builtin_memcpy(&word, both, sizeof(word));
+      const int row = lane / 4 + i / 2 % 2 * 8;
+      *word_at<W>(piece + R::offset(row, i / 4 * 8 + lane % 4 * 2)) = word;
+    }
+  }
+}
+
+/// A tile in rows, `kVector` neighbours to a thread. `shared`: `fragment_rows_bytes` bytes, aligned
+/// to 16, that only such calls use. Whole warps take part.
+template <int kVector, typename TileType>
+TILEWIRE_DEVICE auto to_rows(const TileType& tile, void* shared) {
+  using T = typename Operand<TileType>::Element;
+  using F = typename Operand<TileType>::Layout;
+  using R = FragmentRows<F, static_cast<int>(sizeof(T)), kVector>;
+  char* piece = static_cast<char*>(shared) + threadIdx.x / kWarpThreads * R::kPieceBytes;
+  Tile<T, R> result;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < R::kPieces; ++i) {
+    __syncwarp();  // the piece before is read
+    put_lines<R>(tile, R::fragment_slot(i), piece);
+    __syncwarp();
+    TILEWIRE_UNROLL
+    for (int j = 0; j < R::kPieceSlots; j += kVector) {
+      const int at = R::vector(threadIdx.x, j);
+      read<kVector>(result, i * R::kPieceSlots + j,
+                    reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at))));
+    }
+  }
+  return result;
+}
+
+/// Stores neighbours that lie in shared memory, as far as they are inside.
+template <int kVector, Cache kCache, typename A, typename T>
+TILEWIRE_DEVICE void store_inside(const A& access, int index, T* from) {
+  using W = typename Word<kVector * sizeof(T)>::type;
+  const Run run = access.run(static_cast<unsigned>(index), kVector, true);
+  T* to = access.pointer + run.offset;
+  if (run.first <= 0 && run.last >= kVector) {
+    put<kCache>(word_at<W>(to), *word_at<W>(from));
+    return;
+  }
+  TILEWIRE_ROLLED
+  for (int i = 0; i < kVector; ++i) {
+    if (i >= run.first && i < run.last) put_element<kCache>(to + i, from[i]);
+  }
+}
+
+/// `store` of a tile in the layout of products; `shared` as for `to_rows`.
+template <int kVector, Cache kCache = Cache::kDefault, typename A, typename TileType>
+TILEWIRE_DEVICE void store_rows(const A& access, const TileType& tile, void* shared) {
+  using T = typename Operand<TileType>::Element;
+  using F = typename Operand<TileType>::Layout;
+  constexpr int kNow = row_vector(kVector, F::kColumns, static_cast<int>(sizeof(T)));
+  using R = FragmentRows<F, static_cast<int>(sizeof(T)), kNow>;
+  using W = typename Word<kNow * sizeof(T)>::type;
+  static_assert(A::kElements == F::kElements);
+  if (!F::has_rows(threadIdx.x)) return;
+  const int thread = static_cast<int>(threadIdx.x);
+  const bool is_inside = access.is_inside();
+  char* piece = static_cast<char*>(shared) + thread / kWarpThreads * R::kPieceBytes;
+  TILEWIRE_UNROLL
+  for (int i = 0; i < R::kPieces; ++i) {
+    const int slot = i * R::kPieceSlots;
+    __syncwarp();  // the piece before is read
+    put_lines<R>(tile, R::fragment_slot(i), piece);
+    __syncwarp();
+    if (is_inside) {
+      TILEWIRE_UNROLL
+      for (int j = 0; j < R::kPieceSlots; j += kNow) {
+        const int at = R::vector(thread, j);
+        T* from = reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
+        const int64_t offset = access.offset(R::row(thread, slot + j), R::column(thread, slot + j));
+        put<kCache>(word_at<W>(access.pointer + offset), *word_at<W>(from));
+      }
+    } else {
+      TILEWIRE_ROLLED
+      for (int j = 0; j < R::kPieceSlots; j += kNow) {
+        const int at = R::vector(thread, j);
+        T* from = reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
+        store_inside<kNow, kCache>(access, R::element(thread, slot + j), from);
+      }
+    }
+  }
+}
+
+}  // namespace tilewire::device
