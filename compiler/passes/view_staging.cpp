@@ -248,8 +248,10 @@ bool ViewStaging::store(const Statement& store, const LoweredView& view, const L
   std::vector<Value*> operands = {view.base, tile};
   Attributes attributes = {{"dimensions", place->dimensions}};
   add_map_place(view, place->coordinates, operands, attributes);
-  std::vector<std::int64_t> clipped(place->is_clipped.begin(), place->is_clipped.end());
+  std::vector<std::int64_t> clipped(2);
   if (place->is_clipped[0] || place->is_clipped[1]) {
+    // Threads that store along one edge have to mind the other, be it the map's.
+    for (std::size_t i = 0; i < 2; ++i) clipped[i] = view.dimensions[i].mask ? 1 : 0;
     operands.push_back(address_of(view, insert));
     operands.push_back(view.dimensions[0].stride.materialise(insert));
     for (std::size_t i = 0; i < 2; ++i) {

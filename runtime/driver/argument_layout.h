@@ -17,6 +17,9 @@ struct ArgumentLayout {
     std::size_t size = 0;
     std::size_t alignment = 1;
   };
+  /// Of parameter space as a whole: offsets of what is aligned to more, and of what stands behind
+  /// it, aren't the driver's.
+  static constexpr std::size_t kSpaceAlignment = 16;
   std::vector<Slot> slots;    ///< one per `Artifact::arguments`
   std::size_t num_bytes = 0;  ///< of all, without padding at the end
 

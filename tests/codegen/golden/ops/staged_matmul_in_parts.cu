@@ -128,7 +128,7 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
       // 4. staged_matmul_in_parts.py:8: store c
       tw::meet();
       tw::store_clipped<16384>(total, c_map, staged + 131072,
-          tw::clip(c + (offset_19 * N + offset_18), N, offset_19, offset_20, 0, tw::kNoBound),
+          tw::clip(c + (offset_19 * N + offset_18), N, offset_19, offset_20, offset_18, N),
           static_cast<int>(offset_18), static_cast<int>(offset_19));
     }
     tw::leave_staging();
