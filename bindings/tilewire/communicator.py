@@ -101,18 +101,17 @@ class Communicator(Creation):
 
         stream_wait(self, element, n, timeout, stream)
 
-    def copy(
-        self, to: Any, source: Any, *, then: FilledElement | None = None, stream: Any = None
-    ) -> None:
+    def copy(self, to: Any, source: Any, *, then: Any = None, stream: Any = None) -> None:
         """Copies `source` to `to`: windows (this rank's copy), views of them like `full[r]` and
         `shard.at(r)`, or arrays, of equal shapes and dtypes, contiguous or with contiguous rows. On
         GPUs a copy engine does it on `stream`, which may be captured. `then=f[i]`, of an open
-        `flag.fill()`: on the fill's stream, and then raises that flag."""
+        `flag.fill()`: on the fill's stream, and then raises that flag. Where one controller drives
+        all ranks, each may be a list with an item for every rank."""
         self._require_open()
         for rank in ranks_of(self):
-            own = [of_rank(self, each, rank) for each in (to, source)]
-            sides = check_copy(self, *own, then, rank)
-            self._copy(rank, *sides, then, stream)
+            own_to, own_source, raised = (of_rank(self, each, rank) for each in (to, source, then))
+            sides = check_copy(self, own_to, own_source, raised, rank)
+            self._copy(rank, *sides, raised, stream)
 
     def _copy(
         self, rank: int, to: Rows, source: Rows, then: FilledElement | None, stream: Any

@@ -55,6 +55,22 @@ def test_each_rank_fills_its_own_or_its_peers_flags(world, seed):
             np.testing.assert_array_equal(y, values(int(world), launch))
 
 
+def test_a_controller_pushes_by_lists():
+    """Every rank's shard to another rank, whose flag is raised."""
+    with tw.init(virtual="3", seed=2) as comm:
+        full, ready = comm.window((3, N), tw.f32), comm.flag(3)
+        shards = [np.full(N, 10.0 + r, np.float32) for r in range(3)]
+        with ready.fill() as fill:
+            for i in range(3):
+                peers = [(r + i) % 3 for r in range(3)]
+                to = [full.at(p)[r] for r, p in enumerate(peers)]
+                comm.copy(to, shards, then=[fill.at(p)[r] for r, p in enumerate(peers)])
+        y = [np.full((3, N), np.nan, np.float32) for _ in range(3)]
+        kernels.gather_filled[2](full, y, ready)
+        for each in y:
+            np.testing.assert_array_equal(each, values(3, 1))
+
+
 def test_a_prefetched_fill_belongs_to_the_launch_of_its_number():
     with tw.init(virtual="2", seed=3) as comm:
         full, ready = comm.window((2, N), tw.f32), comm.flag(2)

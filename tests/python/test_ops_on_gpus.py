@@ -18,7 +18,15 @@ PROGRAMS = {
     ),
     "all_gather_gemm": (
         all_gather.all_gather_gemm_kernel,
-        {**OPERANDS, "full": "window:bf16[?,?]", "ready": "flag[2,64]", "PUSH": 16, **TILED},
+        {
+            **OPERANDS,
+            "full": "window:bf16[?,?]",
+            "gathered": "bf16[?,?]",
+            "ready": "flag[2,64]",
+            "PUSH": 16,
+            "ROWS": 64,
+            **TILED,
+        },
     ),
     "gemm_all_reduce": (
         all_reduce.gemm_all_reduce_kernel,

@@ -8,6 +8,7 @@ import tilewire as tw
 import tilewire.ops.kernels
 from ops_problems import Problem
 from tilewire import ops
+from tilewire.ops import shard_copies
 
 KERNELS = Path(tilewire.ops.kernels.__file__).parent
 SEEDS = 200
@@ -31,17 +32,18 @@ def kernel_without(name, statement, folder):
     return getattr(module, f"{OP[name]}_kernel")
 
 
-def run(comm, problems):
-    few = {"few": False} if problems[0].op == "gemm_all_reduce" else {}
-    op = problems[0].make(comm, tiling=ops.Tiling(BM=8, BN=16, BK=16), grid=3, **few)
+def run(comm, problems, **options):
+    if problems[0].op == "gemm_all_reduce":
+        options = {"few": False}
+    op = problems[0].make(comm, tiling=ops.Tiling(BM=8, BN=16, BK=16), grid=3, **options)
     for each in problems:
         each.check(each.call(op, comm.rank), comm.rank)
 
 
-def check_under_seeds(name):
+def check_under_seeds(name, **options):
     problems = [Problem(OP[name], 3, 40, 32, 16, seed=n) for n in range(4)]
     for seed in range(SEEDS):
-        tw.spawn(lambda comm: run(comm, problems), world="3", seed=seed)
+        tw.spawn(lambda comm: run(comm, problems, **options), world="3", seed=seed)
 
 
 @pytest.mark.parametrize("name", OP)
@@ -66,6 +68,23 @@ def test_what_is_left_out_shows(name, statement, tmp_path, monkeypatch):
     monkeypatch.setattr(module, f"{OP[name]}_kernel", left_out)
     with pytest.raises((AssertionError, tw.HangError)):
         check_under_seeds(name)
+
+
+class NoMeeting:
+    """In the place of a kernel that meets."""
+
+    def on(self, **_):
+        return {1: lambda: None}
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_copies_wait_until_the_peers_are_done(left_out, monkeypatch):
+    monkeypatch.setattr(shard_copies, "PIECE_BYTES", 500)
+    if not left_out:
+        return check_under_seeds("all_gather", transport="copies")
+    monkeypatch.setattr(shard_copies, "meet", NoMeeting())
+    with pytest.raises((AssertionError, tw.HangError)):
+        check_under_seeds("all_gather", transport="copies")
 
 
 def test_slots_that_do_not_rotate_show(monkeypatch):

@@ -5,12 +5,19 @@ import dataclasses
 import numpy as np
 import pytest
 import tilewire as tw
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ops_problems import PARTS, Problem
 from tilewire import ops
+from tilewire.ops import shard_copies
 
-OPS = ["gemm_reduce_scatter", "all_gather_gemm", "gemm_all_reduce", "gemm_all_reduce of few"]
+OPS = [
+    "gemm_reduce_scatter",
+    "all_gather_gemm",
+    "all_gather_gemm by copies",
+    "gemm_all_reduce",
+    "gemm_all_reduce of few",
+]
 WORLDS = ["1", "2", "3", "8"]
 TILING = ops.Tiling(BM=16, BN=32, BK=16)
 WIDE = ops.Tiling(BM=16, BN=128, BK=16)
@@ -24,8 +31,17 @@ def problem(name, size, M, N, K, **more):
 
 
 def options_for(name, mode="fused", tiling=TILING):
-    few = {"few": name.endswith("few")} if name.startswith("gemm_all_reduce") else {}
-    return {"mode": mode, "tiling": tiling, "grid": 3, **few}
+    options = {"mode": mode, "tiling": tiling, "grid": 3}
+    if name.startswith("gemm_all_reduce"):
+        options["few"] = name.endswith("few")
+    if name.startswith("all_gather_gemm"):
+        options["transport"] = "copies" if name.endswith("copies") else "stores"
+    return options
+
+
+@pytest.fixture(autouse=True)
+def small_copies(monkeypatch):
+    monkeypatch.setattr(shard_copies, "PIECE_BYTES", 1000)
 
 
 def poisoned(comm, each, rank):
@@ -114,7 +130,12 @@ def test_the_error_is_no_worse_than_that_of_the_unfused_pair(name, world):
 
 
 @pytest.mark.parametrize("name", OPS)
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(M=st.integers(0, 50), N=st.integers(1, 50), K=st.integers(1, 40), seed=st.integers(0, 2**32))
 def test_is_right_for_random_shapes(name, M, N, K, seed):
     each = problem(name, 3, M, N, K, seed=seed)
@@ -128,7 +149,7 @@ def test_is_right_under_every_seed(name):
         tw.spawn(lambda comm: run(comm, problems, **options_for(name)), world="3", seed=seed)
 
 
-@pytest.mark.parametrize("name", OPS[:3])
+@pytest.mark.parametrize("name", OPS[:4])
 def test_runs_repeat_bit_for_bit(name):
     each = problem(name, 3, 41, 40, 20, dtype="bf16")
 
@@ -140,7 +161,7 @@ def test_runs_repeat_bit_for_bit(name):
     assert len(results) == 1
 
 
-@pytest.mark.parametrize("name", OPS[2:])
+@pytest.mark.parametrize("name", OPS[3:])
 def test_all_ranks_get_the_same_bits_of_an_all_reduce(name):
     each = problem(name, 3, 41, 40, 20, dtype="bf16")
 

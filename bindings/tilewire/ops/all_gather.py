@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import tilewire as tw
@@ -13,6 +14,7 @@ from tilewire.ops.fused_product import FusedProduct, Operands
 from tilewire.ops.kernels.all_gather import all_gather_gemm_kernel
 from tilewire.ops.kernels.collectives import all_gather, finish_kernel
 from tilewire.ops.products import multiply, require_library
+from tilewire.ops.shard_copies import PIECE_BYTES, ShardCopies, has_copy_engines, rows_per_piece
 from tilewire.ops.tiling import candidates_for
 from tilewire.types import as_dtype
 
@@ -59,11 +61,19 @@ class AllGatherGemm(FusedProduct):
         k: int,
         n: int = 8192,
         operand_dtype: Any = None,
+        transport: str = "auto",
         **options: Any,
     ) -> None:
         """`operand_dtype`: of a and b, `dtype` unless it is given. `n`: N of most ranks, for which
-        tiles are chosen; alike on all of them. `options`: those of `FusedProduct`."""
+        tiles are chosen; alike on all of them. `transport`: shards are pushed by "stores" of a few
+        program instances, or by "copies", of copy engines, on a stream of their own. `options`:
+        those of `FusedProduct`."""
         super().__init__(comm, dtype, **options)
+        if transport not in ("auto", "stores", "copies"):
+            raise UserError(
+                f'{self.name}: transport= is "auto", "stores" or "copies", found {transport!r}'
+            )
+        self.transport = transport
         self.max_m, self.k, self.n = max_m, k, n
         self.operand_dtype = self.dtype if operand_dtype is None else as_dtype(operand_dtype)
 
@@ -71,11 +81,26 @@ class AllGatherGemm(FusedProduct):
     def _full(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.k), self.operand_dtype)
 
+    def _flags(self, rows: int) -> tw.Flag:
+        """One for so many rows of each rank."""
+        chunk = -(-self.max_m // self.comm.size)
+        return self.maker.flag((self.comm.size, max(-(-chunk // rows), 1)))
+
     @functools.cached_property
-    def _ready(self) -> tw.Flag:
+    def _set(self) -> tw.Flag:
         candidates = candidates_for(self.comm.target) if self.tiling is None else [self.tiling]
-        rows = -(-self.max_m // self.comm.size)
-        return self.maker.flag((self.comm.size, max(-(-rows // min(t.BM for t in candidates)), 1)))
+        return self._flags(min(each.BM for each in candidates))
+
+    @functools.cached_property
+    def _copies(self) -> ShardCopies:
+        return ShardCopies(self._full, self._flags(self._rows_per_copy))
+
+    @property
+    def _rows_per_copy(self) -> int:
+        """Whole tiles of any tiling."""
+        candidates = candidates_for(self.comm.target) if self.tiling is None else [self.tiling]
+        block = math.lcm(*[each.BM for each in candidates])
+        return rows_per_piece(self.k * self.operand_dtype.num_bytes, block)
 
     def __call__(
         self,
@@ -119,17 +144,43 @@ class AllGatherGemm(FusedProduct):
                 )
         return M
 
+    def _pushes_by_copies(self, M: int) -> bool:
+        if self.transport != "auto":
+            return self.transport == "copies"
+        num_bytes = -(-M // self.comm.size) * self.k * self.operand_dtype.num_bytes
+        return has_copy_engines(self.comm) and num_bytes >= PIECE_BYTES
+
     def _fused(self, operands: Operands, M: int, results: list[Any], epilogue: Epilogue) -> None:
+        if self._pushes_by_copies(M) and self.comm.size > 1:
+            rows = self._rows_per_copy
+            self._copies.begin(operands, M, rows)
+            self._launch(operands, M, results, epilogue, self._copies.ready, PUSH=0, ROWS=rows)
+            self._copies.end()
+        else:
+            rows = self._tiling(M, self.n, epilogue.form, self.comm.size).BM
+            self._launch(operands, M, results, epilogue, self._set, PUSH=PUSHERS, ROWS=rows)
+
+    def _launch(
+        self,
+        operands: Operands,
+        M: int,
+        results: list[Any],
+        epilogue: Epilogue,
+        ready: tw.Flag,
+        **constants: int,
+    ) -> None:
         form = epilogue.form
         tiling = self._tiling(M, self.n, form, self.comm.size)
+        gathered = [host_view(self._full, rank)[:M] for rank in operands.ranks]
         all_gather_gemm_kernel(form)[self.grid](
             for_launch(self.comm, operands.a),
             for_launch(self.comm, operands.b),
             epilogue.operands(form, "M"),
             self._full,
-            self._ready,
+            for_launch(self.comm, gathered),
+            ready,
             for_launch(self.comm, results),
-            PUSH=PUSHERS,
+            **constants,
             **self._constants(tiling),
         )
 

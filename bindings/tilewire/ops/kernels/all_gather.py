@@ -11,18 +11,18 @@ PUSH_COLUMNS = 1024
 
 
 @tw.function
-def push(shard, full, ready, first, BM):
+def push(shard, full, ready, first, ROWS):
     """The shard's rows, `first` and following of all, to the peers: a set of flag [rank, block] for
-    each PUSH_COLUMNS columns of a block of BM rows."""
+    each PUSH_COLUMNS columns of a block of ROWS rows."""
     size, rank = tw.world_size(), tw.rank()
     num_rows, num_columns = shard.shape
     parts = tw.cdiv(num_columns, PUSH_COLUMNS)
     for i in range(1, size):
         p = (rank - i) % size  # it comes to our rows after those of i - 1 others
         theirs = full.at(p)[first : first + num_rows]
-        for unit in tw.persistent(tw.cdiv(num_rows, BM) * parts):
+        for unit in tw.persistent(tw.cdiv(num_rows, ROWS) * parts):
             block, part = unit // parts, unit % parts
-            rows = tw.ds(block * BM, BM)
+            rows = tw.ds(block * ROWS, ROWS)
             end = min((part + 1) * PUSH_COLUMNS, num_columns)
             for k in range(part * PUSH_COLUMNS, end, 128):
                 columns = tw.ds(k, 128)
@@ -32,8 +32,9 @@ def push(shard, full, ready, first, BM):
 
 @functools.cache
 def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
-    """A few instances push the shard to the peers, then join in. All begin with the rank's own
-    rows and go on with the next rank's, which come first."""
+    """A few instances push the shard to the peers, then join in; where PUSH is 0, copy engines do.
+    All begin with the rank's own rows and go on with the next rank's, which come first. There is a
+    flag for ROWS rows of each rank."""
     Arrays = operands_class(form, "M")
 
     @tw.kernel
@@ -42,10 +43,12 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
         b: tw.constant(tw.Tensor["N", "K"]),
         epilogue: Arrays,
         full: tw.Window["MMAX", "K"],
+        gathered: tw.Tensor["M", "K"],  # this rank's copy of `full`
         ready: tw.Flag["W", "BLOCKS"],
         c: tw.Tensor["M", "O"],
         *,
         PUSH: tw.const,
+        ROWS: tw.const,
         BM: tw.const,
         BN: tw.const,
         BK: tw.const,
@@ -54,19 +57,22 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
         PRECISION: tw.const,
     ):
         size, rank = tw.world_size(), tw.rank()
-        with tw.instances(0, PUSH):
-            tw.barrier()  # every rank has ended its last launch: `full` may be overwritten
-            push(a, full, ready, rank * tw.cdiv(M, size), BM)
+        sets = 1
+        if PUSH > 0:
+            sets = tw.cdiv(K, PUSH_COLUMNS)
+            with tw.instances(0, PUSH):
+                tw.barrier()  # every rank has ended its last launch: `full` may be overwritten
+                push(a, full, ready, rank * tw.cdiv(M, size), ROWS)
         tiles = tw.tiles(M, N, BM, BN, split=size, start=rank, order="grouped", group=GROUP)
-        for t in tw.persistent(tiles, schedule="dynamic"):
+        for t in tw.persistent(tiles, schedule="dynamic" if PUSH > 0 else "static"):
             if t.part == rank:
                 product = tw.matmul(
                     a[t.local_m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
                 )
             else:
-                tw.wait(ready[t.part, t.local_m.start // BM], tw.cdiv(K, PUSH_COLUMNS))
+                tw.wait(ready[t.part, t.local_m.start // ROWS], sets)
                 product = tw.matmul(
-                    full[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
+                    gathered[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
                 )
             total = scaled(product, form, epilogue, t.m, t.n)
             result = finished(total, form, epilogue, t.m, t.n)

@@ -140,6 +140,11 @@ def exchange_kernel(form: Form) -> tw.Kernel:
 
 
 @tw.kernel
+def meet():
+    tw.barrier()
+
+
+@tw.kernel
 def all_gather(a: tw.Tensor["R", "K"], full: tw.Window["MMAX", "K"], num_rows: tw.i64):
     """Each rank's rows to all ranks: a part of them by each program instance."""
     first = tw.rank() * tw.cdiv(num_rows, tw.world_size())
