@@ -312,7 +312,7 @@ class Builder {
  private:
   void check_cluster(const TileOrder& order);
   Value* num_tiles(const TileGrid& grid);
-  Value* non_negative(Value* index);
+  Value* non_negative(Value* index, std::int64_t tiles);
   /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;
@@ -374,6 +374,7 @@ class Builder {
   Program program_;
   std::vector<Instances> instances_;  ///< innermost last
   std::int64_t num_counters_ = 0;
+  std::int64_t num_tilings_ = 0;  ///< uses of `tiles`
   SourceLocation location_;
   std::vector<Region*> regions_;  ///< innermost last
   std::vector<Open> open_;

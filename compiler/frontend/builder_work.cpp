@@ -53,7 +53,9 @@ TileGrid Builder::tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t
   return grid;
 }
 
-Value* Builder::non_negative(Value* index) { return emit("non_negative", {index})->result(); }
+Value* Builder::non_negative(Value* index, std::int64_t tiles) {
+  return emit("non_negative", {index}, {{"tiles", tiles}})->result();
+}
 
 void Builder::check_cluster(const TileOrder& order) {
   constexpr std::int64_t kMaxCluster = 8;  // what every GPU with clusters can launch
@@ -79,6 +81,7 @@ Value* Builder::num_tiles(const TileGrid& grid) {
 /// `index` is the number of a tile; below, rows and indices are those of clusters of tiles.
 Work Builder::tile(const TileGrid& grid, Value* index) {
   Work work;
+  const std::int64_t number = num_tilings_++;
   Value* member = nullptr;
   if (grid.cluster > 1) {
     Value* whole = binary("floordiv", index, grid.cluster);
@@ -93,7 +96,7 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
   Value* start = nullptr;  // of the part's rows
   if (grid.is_split) {
     Value* per_part = binary("mul", grid.part_rows, grid.columns);
-    work.part = non_negative(binary("floordiv", index, per_part));
+    work.part = non_negative(binary("floordiv", index, per_part), number);
     index = binary("sub", index, binary("mul", work.part, per_part));
     Value* behind = binary("sub", rows, binary("mul", work.part, grid.part_rows));
     rows = grid.is_even ? grid.part_rows : binary("minimum", grid.part_rows, behind);
@@ -119,8 +122,8 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
     row = binary("sub", index, binary("mul", column, rows));
   }
   if (member != nullptr) row = binary("add", binary("mul", row, grid.cluster), member);
-  row = non_negative(row);
-  column = non_negative(column);
+  row = non_negative(row, number);
+  column = non_negative(column, number);
   Value* local = binary("mul", row, grid.block_m);
   work.n = Index::ds(binary("mul", column, grid.block_n), grid.block_n);
   work.local_index = binary("add", binary("mul", row, grid.columns), column);

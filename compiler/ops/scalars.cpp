@@ -125,6 +125,9 @@ OpInfo non_negative_op() {
   op.name = "non_negative";
   op.summary = "The same index, of which it is known that it isn't below 0.";
   op.min_operands = op.max_operands = 1;
+  op.attributes = {
+      {"tiles", AttributeSpec::Kind::kInteger, false,
+       "the number of a `tw.tiles` whose tile's row or column it is: each index has another tile"}};
   op.infer = [](const OpCall& call) {
     require_index(call, 0);
     return std::vector<Type>{Type::scalar(kIndex)};

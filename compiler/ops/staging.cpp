@@ -15,12 +15,11 @@ namespace tilewire {
 namespace {
 
 /// Operands of a place in a map: the view, the rank, and an index per dimension of the parameter.
-/// `num_behind` others stand behind them.
-void check_place(const OpCall& call, std::size_t next, std::size_t num_behind = 0) {
+void check_place(const OpCall& call, std::size_t next) {
   const Type& view = require_view(call, 0);
   const std::size_t num_ranks = flag_attribute(call, "peer") ? 1 : 0;
   const std::size_t end = next + num_ranks + view.shape.size();
-  if (call.operands.size() != end + num_behind) {
+  if (call.operands.size() != end) {
     call.fail(
         fmt::format("{} operands for a parameter of rank {}", call.operands.size(), view.rank()));
   }
@@ -37,17 +36,6 @@ std::vector<Type> infer_operand_load(const OpCall& call) {
   const auto& shape = integers_attribute(call, "shape");
   require_tile_shape(call, shape);
   return {Type::tile(call.operands[0].dtype, shape)};
-}
-
-std::vector<Type> infer_staged_store(const OpCall& call) {
-  require_tile(call, 1);
-  std::size_t num_clipped = 0;
-  const auto& clipped = integers_attribute(call, "clipped");
-  for (const std::int64_t is_clipped : clipped) num_clipped += is_clipped != 0 ? 2 : 0;
-  const std::size_t num_behind =
-      (num_clipped > 0 ? num_clipped + 2 : 0) + (flag_attribute(call, "predicated") ? 1 : 0);
-  check_place(call, 2, num_behind);
-  return {};
 }
 
 std::vector<Type> infer_staged_operand(const OpCall& call) {
@@ -92,24 +80,6 @@ OpInfo operand_load_op() {
        "brought once for all instances of a cluster, a part by each"},
       {"peer", AttributeSpec::Kind::kBool, false, "the second operand is an LSA rank"}};
   op.effect = Effect::kHidden;
-  return op;
-}
-
-OpInfo staged_store_op() {
-  OpInfo op = lowered_op("staged_store",
-                         "Writes a tile to a parameter by the bulk copy engine, through shared "
-                         "memory; elements outside of the parameter are dropped.",
-                         infer_staged_store, emit_staged_store_cuda);
-  op.min_operands = 2;
-  op.max_operands = -1;
-  op.attributes = {
-      {"dimensions", AttributeSpec::Kind::kIntegers, true, "the parameter's, of the tile's each"},
-      {"clipped", AttributeSpec::Kind::kIntegers, true,
-       "1 where a view ends before the parameter: operands are the tile's address, the stride of "
-       "its rows, and where it begins and what bounds it along each such dimension"},
-      {"predicated", AttributeSpec::Kind::kBool, false, "the last operand guards all of it"},
-      {"peer", AttributeSpec::Kind::kBool, false, "the third operand is an LSA rank"}};
-  op.effect = Effect::kWrites;
   return op;
 }
 
@@ -158,35 +128,14 @@ MapAccess MapAccess::of(const Statement& statement) {
   MapAccess access;
   access.parameter = statement.operands.at(0);
   std::size_t next = 1;
-  access.tile = statement.is("operand_load") ? statement.result() : statement.operands.at(next++);
+  access.tile = statement.result();
   if (statement.flag("peer")) access.rank = statement.operands.at(next++);
   for (int i = access.parameter->type.rank(); i > 0; --i) {
     access.coordinates.push_back(statement.operands.at(next++));
   }
-  access.read_clip(statement, next);
   access.dimensions = statement.integers("dimensions");
   access.shape = access.tile->type.shape;
   return access;
-}
-
-void MapAccess::read_clip(const Statement& statement, std::size_t next) {
-  if (!statement.has("clipped")) return;
-  const std::vector<std::int64_t>& clipped = statement.integers("clipped");
-  const auto take = [&] { return statement.operands.at(next++); };
-  if (clipped != std::vector<std::int64_t>{0, 0}) {
-    clip.emplace();
-    clip->first = take();
-    clip->row_stride = take();
-    if (clipped.at(0) != 0) {
-      clip->row = take();
-      clip->row_bound = take();
-    }
-    if (clipped.at(1) != 0) {
-      clip->column = take();
-      clip->column_bound = take();
-    }
-  }
-  if (statement.flag("predicated")) predicate = take();
 }
 
 bool MapAccess::is_contiguous_along(std::size_t dimension) const {
@@ -196,7 +145,7 @@ bool MapAccess::is_contiguous_along(std::size_t dimension) const {
 bool is_staged(const Statement& matmul) { return matmul.is("matmul") && matmul.flag("staged"); }
 
 int consumer_threads(std::int64_t rows) {
-  const std::int64_t blocks = rows / device::kWgmmaRows;
+  const std::int64_t blocks = std::max<std::int64_t>(rows / device::kWgmmaRows, 1);
   std::int64_t warpgroups = std::min<std::int64_t>(blocks, 3);
   while (blocks % warpgroups != 0) --warpgroups;
   return static_cast<int>(warpgroups) * device::kWarpgroupThreads;
@@ -212,7 +161,6 @@ bool has_roles(const Program& program) {
 std::vector<OpInfo> staging_ops() {
   return {
       operand_load_op(),
-      staged_store_op(),
       staged_operand_op(),
       finish_op(),
       skip_op(),

@@ -1,38 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "compiler/ir/program.h"
 
 namespace tilewire {
 
-/// An `operand_load` or a `staged_store`: a tile in the memory of a parameter, as a tensor map
+/// An `operand_load`: a tile in the memory of a parameter, as a tensor map
 /// finds it.
 struct MapAccess {
   const Value* parameter = nullptr;
   const Value* rank = nullptr;            ///< whose copy of a window; null: this rank's
-  const Value* tile = nullptr;            ///< stored, or loaded
+  const Value* tile = nullptr;            ///< loaded
   std::vector<const Value*> coordinates;  ///< of the first element, per dimension of the parameter
   std::vector<std::int64_t> dimensions;   ///< the parameter's, that the tile's go along
   std::vector<std::int64_t> shape;        ///< of the tile
 
-  /// Of a store into a view that ends before the parameter does: which elements exist.
-  struct Clip {
-    const Value* first = nullptr;       ///< pointer to the tile's first element
-    const Value* row_stride = nullptr;  ///< in elements
-    const Value* row = nullptr;  ///< row i exists where 0 <= row + i < row_bound; null: all do
-    const Value* row_bound = nullptr;
-    const Value* column = nullptr;
-    const Value* column_bound = nullptr;
-  };
-  std::optional<Clip> clip;
-  const Value* predicate = nullptr;  ///< a bool: false: nothing exists; null: something does
-
   static MapAccess of(const Statement& statement);
-  /// Of a `staged_store`: its operands from `next` on.
-  void read_clip(const Statement& statement, std::size_t next);
   /// Whether the tile's dimension `dimension` is the one of neighbours in memory.
   bool is_contiguous_along(std::size_t dimension) const;
 };
@@ -40,8 +25,8 @@ struct MapAccess {
 /// Whether a matmul takes its operands from the ring of shared memory that a producer fills.
 bool is_staged(const Statement& matmul);
 
-/// Threads that multiply staged operands of so many rows, a multiple of 64: a warpgroup for every
-/// 64, three at most, each with as many rows as the others.
+/// Threads that multiply staged operands of so many rows, a multiple of 64 or fewer: a warpgroup
+/// for every 64, three at most, each with as many rows as the others.
 int consumer_threads(std::int64_t rows);
 
 /// Whether the program has a producer: roles are split.

@@ -49,8 +49,7 @@ std::vector<bool> written_parameters(const Program& program) {
     const bool writes = statement.kind == StatementKind::kOp &&
                         (statement.op->effect == Effect::kWrites || statement.is("flag_set"));
     if (!writes || statement.operands.empty()) return;
-    const Statement* address =
-        statement.is("staged_store") ? &statement : statement.operands.at(0)->definition;
+    const Statement* address = statement.operands.at(0)->definition;
     if (address != nullptr && address->is("pointer_cast")) {
       address = address->operands.at(0)->definition;
     }

@@ -14,7 +14,6 @@ using Parameters = std::set<const Value*>;
 
 /// The parameter that a pointer leads into; null: unknown.
 const Value* base_of(const Value* pointer) {
-  if (pointer->type.is_view()) return pointer;
   const Statement* made = pointer->definition;
   if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
   return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
@@ -74,13 +73,9 @@ class Drains {
       if (op.flag("bulk")) written.insert(base_of(op.operands.at(0)));
       return written;
     }
-    if (op.is("staged_store") && !may_meet(op, written)) {
-      written.insert(op.operands.at(0));
-      return written;
-    }
     if (written.empty() || !needs_drain(op, written)) return written;
     before_.insert(&op);
-    return op.is("staged_store") ? Parameters{op.operands.at(0)} : Parameters{};
+    return {};
   }
 
   bool needs_drain(const Statement& op, const Parameters& written) const {
@@ -95,7 +90,7 @@ class Drains {
       case Effect::kReads:
         return !op.is("tile_load") || may_meet(op, written);
       case Effect::kWrites:
-        if (op.is("tile_store") || op.is("staged_store")) return may_meet(op, written);
+        if (op.is("tile_store")) return may_meet(op, written);
         return !op.is("tile_atomic") || Atomic::of(op).releases() || may_meet(op, written);
     }
     return true;

@@ -127,7 +127,6 @@ class UnreleasedWork {
   /// A plain store that no peer can see. Anything else that isn't a read may also have acquired
   /// what other instances wrote, which a release passes on.
   bool is_local_store(const Statement& op) const {
-    if (op.is("staged_store")) return local_only_.contains(op.operands.at(0));
     if (!op.is("tile_store")) return false;
     const Statement* address = op.operands.at(0)->definition;
     return address != nullptr && address->is("address") &&

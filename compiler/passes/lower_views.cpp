@@ -200,9 +200,6 @@ class ViewLowering {
     const LoweredView& view = views_.at(statement.operands[0]);
     const bool is_constant = is_constant_.at(view.base);
     if (statement.op->effect == Effect::kWrites) refuse_constant(view, statement);
-    if (statement.is("store") && staging_.store(statement, view, views_.at(view.base), insert)) {
-      return;
-    }
     if (view.gather && statement.is("prefetch")) {
       throw UserError("a prefetch takes no index tiles: prefetch rows in a loop, or whole",
                       statement.location);

@@ -40,8 +40,9 @@ bool is_multiplied(DType left, DType right) {
 /// Whether wgmma computes a product of such a shape from shared memory.
 bool fits_instructions(const Matmul& product) {
   const std::int64_t depth_bytes = product.depth * num_bytes(product.left->type.dtype);
-  const bool is_whole = product.rows % device::kWgmmaRows == 0 && product.columns % 8 == 0 &&
-                        depth_bytes % kRowBytes == 0;
+  const bool has_rows = product.rows % device::kWgmmaRows == 0 ||
+                        (product.rows < device::kWgmmaRows && product.rows % 16 == 0);
+  const bool is_whole = has_rows && product.columns % 8 == 0 && depth_bytes % kRowBytes == 0;
   if (product.batch != 1 || !is_whole) return false;
   if (product.left->type.dtype == DType::kF32 && !product.is_tf32) return false;
   return product.rows * product.columns / consumer_threads(product.rows) <= kMaxAccumulators;

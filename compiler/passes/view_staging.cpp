@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/passes/view_place.h"
@@ -14,33 +15,8 @@
 namespace tilewire {
 namespace {
 
-constexpr std::int64_t kMapRowBytes = 16;  // a map's box is so many, or a multiple
-
 Value* both(Value* a, Value* b, Inserter& insert) {
   return a == nullptr ? b : insert.op("and", {a, b});
-}
-
-/// Whether what is stored lies as a staged product does: it is one, or computed from one element by
-/// element.
-bool is_of_product(const Value* tile) {
-  const Statement* made = tile->definition;
-  if (made == nullptr || !tile->type.is_tile()) return false;
-  const auto place =
-      static_cast<std::size_t>(std::ranges::find(made->results, tile) - made->results.begin());
-  if (made->kind == StatementKind::kFor) {
-    return is_of_product(made->body().statements.back()->operands.at(place)) ||
-           is_of_product(made->operands.at(made->num_bounds() + place));
-  }
-  if (made->kind == StatementKind::kIf) {
-    return std::ranges::any_of(made->regions, [place](const Region& branch) {
-      return is_of_product(branch.statements.back()->operands.at(place));
-    });
-  }
-  if (made->kind != StatementKind::kOp) return false;
-  if (is_staged(*made)) return true;
-  return made->op->is_elementwise && std::ranges::any_of(made->operands, [&](const Value* operand) {
-           return operand->type.shape == tile->type.shape && is_of_product(operand);
-         });
 }
 
 }  // namespace
@@ -184,7 +160,7 @@ bool ViewStaging::is_unseen(const Value* tile, const Clip& clip, int depth) {
   bool is_unseen = true;
   for_each_statement(program_.body, [&](const Statement& user) {
     if (!is_unseen || std::ranges::find(user.operands, tile) == user.operands.end()) return;
-    if (user.is("staged_store")) {
+    if (user.is("tile_store")) {
       is_unseen = leaves_out(user, clip);
       return;
     }
@@ -197,21 +173,21 @@ bool ViewStaging::is_unseen(const Value* tile, const Clip& clip, int depth) {
 
 /// Whether a store leaves out all lines that the clip does.
 bool ViewStaging::leaves_out(const Statement& store, const Clip& clip) {
-  const MapAccess access = MapAccess::of(store);
-  const MapAccess::Clip own = access.clip.value_or(MapAccess::Clip{});
-  const auto covers = [this](const std::optional<AccessMask>& mask, const Value* begin,
-                             const Value* bound) {
+  const TileAccess access = TileAccess::of(store);
+  if (access.dimensions.size() != 2) return false;
+  const auto covers = [this](const std::optional<AccessMask>& mask,
+                             const std::optional<AccessMask>& own) {
     if (!mask) return true;
-    if (begin == nullptr || !bounds_.is_at_least(mask->begin, 0)) return false;
+    if (!own || !bounds_.is_at_least(mask->begin, 0)) return false;
     // Lines that exist end no later: bound - begin <= mask's bound - begin.
     std::optional<Linear> room =
         add_scaled(bounds_.linear(mask->bound), bounds_.linear(mask->begin), -1);
-    if (room) room = add_scaled(*room, bounds_.linear(bound), -1);
-    if (room) room = add_scaled(*room, bounds_.linear(begin), 1);
+    if (room) room = add_scaled(*room, bounds_.linear(own->bound), -1);
+    if (room) room = add_scaled(*room, bounds_.linear(own->begin), 1);
     return room && bounds_.is_non_negative(*room);
   };
-  return covers(clip.rows, own.row, own.row_bound) &&
-         covers(clip.columns, own.column, own.column_bound);
+  return covers(clip.rows, access.dimensions[0].mask) &&
+         covers(clip.columns, access.dimensions[1].mask);
 }
 
 /// A bool tile of the product's shape.
@@ -231,53 +207,6 @@ Value* ViewStaging::inside(const Clip& clip, const Type& product, Inserter& inse
     exists = both(exists, insert.op("broadcast", {here}, {{"shape", product.shape}}), insert);
   }
   return exists;
-}
-
-bool ViewStaging::store(const Statement& store, const LoweredView& view, const LoweredView& whole,
-                        Inserter& insert) {
-  if (store.flag("where") || store.has("cache")) return false;
-  Value* tile = store.operands.at(1);
-  if (!is_mappable(view.base) || !is_of_product(tile) || tile->type.rank() != 2) return false;
-  if (view.rank != nullptr && program_.lsa_size != program_.world_size) return false;
-  const std::optional<MapPlace> place = place_in_map(view, whole, bounds_, insert);
-  if (!place) return false;
-  const auto last = static_cast<std::int64_t>(place->coordinates.size()) - 1;
-  const bool is_whole = tile->type.shape[1] * num_bytes(tile->type.dtype) % kMapRowBytes == 0;
-  if (place->dimensions[1] != last || !is_whole) return false;
-
-  std::vector<Value*> operands = {view.base, tile};
-  Attributes attributes = {{"dimensions", place->dimensions}};
-  add_map_place(view, place->coordinates, operands, attributes);
-  std::vector<std::int64_t> clipped(2);
-  if (place->is_clipped[0] || place->is_clipped[1]) {
-    // Threads that store along one edge have to mind the other, be it the map's.
-    for (std::size_t i = 0; i < 2; ++i) clipped[i] = view.dimensions[i].mask ? 1 : 0;
-    operands.push_back(address_of(view, insert));
-    operands.push_back(view.dimensions[0].stride.materialise(insert));
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (clipped[i] == 0) continue;
-      operands.push_back(view.dimensions[i].mask->begin);
-      operands.push_back(view.dimensions[i].mask->bound);
-    }
-  }
-  attributes["clipped"] = std::move(clipped);
-  Value* predicate = nullptr;
-  for (Value* guard : place->guards) predicate = both(predicate, guard, insert);
-  if (predicate != nullptr) {
-    operands.push_back(predicate);
-    attributes["predicated"] = true;
-  }
-  insert.append(
-      program_.new_op("staged_store", std::move(operands), std::move(attributes), store.location));
-  return true;
-}
-
-bool ViewStaging::is_mappable(const Value* parameter) const {
-  const std::vector<bool>& mappable = program_.facts.mappable;
-  for (std::size_t i = 0; i < mappable.size(); ++i) {
-    if (program_.parameters[i].value == parameter) return mappable[i];
-  }
-  return false;
 }
 
 }  // namespace tilewire

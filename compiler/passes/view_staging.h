@@ -13,7 +13,7 @@
 namespace tilewire {
 
 /// What lowering views makes of staged products (`stage_products`): loads of operands by tensor
-/// maps, and stores of what becomes of the products.
+/// maps.
 class ViewStaging {
  public:
   ViewStaging(Program& program, Bounds& bounds);
@@ -32,11 +32,6 @@ class ViewStaging {
   /// At the end: takes back what `restore_outside` did where only stores that leave out the same
   /// lines, or more, would have seen it.
   void drop_unseen();
-
-  /// Stores a product, or what was computed of it element by element, by the bulk copy engine, as
-  /// far as the view has it. False, and nothing is done, where no map describes the place.
-  bool store(const Statement& store, const LoweredView& view, const LoweredView& whole,
-             Inserter& insert);
 
  private:
   struct Loaded {
@@ -57,7 +52,6 @@ class ViewStaging {
   bool leaves_out(const Statement& store, const Clip& clip);
   Value* inside(const Clip& clip, const Type& product, Inserter& insert) const;
   bool is_known_outside(const Value* value, const Statements& inside) const;
-  bool is_mappable(const Value* parameter) const;
 
   Program& program_;
   Bounds& bounds_;

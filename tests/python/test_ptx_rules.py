@@ -88,7 +88,6 @@ ATOMICS = "ops/atomic_at_peers"
         (COPIES, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (COPIES, r"fence\.proxy\.async;", "", "bulk_loads_see"),
         (STAGED, r"fence\.proxy\.async;", "", "bulk_loads_see"),
-        (STAGED, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that"),
     ],
 )  # fmt: skip

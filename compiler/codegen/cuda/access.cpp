@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/memory.h"
 #include "compiler/support/error.h"
 
@@ -197,6 +198,12 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
     tile = fmt::format("tw::full<{}>({})", emitter.type(type), tile);
   }
   require_layout(access.where, type, statement);
+  if (is_product_store(statement) && access.where == nullptr && access.offsets == nullptr) {
+    emitter.include("fragment_rows.cuh");
+    return emitter.statement(fmt::format(
+        "tw::store_rows<{}{}>({}, {}, {});", access.vector, cache_text(statement),
+        access_text(access, type, statement, emitter, true), tile, emitter.rows_place()));
+  }
   std::string arguments =
       fmt::format("{}, {}", access_text(access, type, statement, emitter), tile);
   if (access.where != nullptr) arguments += ", " + emitter.argument(access.where);

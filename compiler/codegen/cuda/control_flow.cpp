@@ -168,7 +168,6 @@ void KernelWriter::write_roles(const Statement& split) {
   writer.line("tw::take_registers<kThreads>();");
   emitter_.forget_place();
   write_region(split.regions.at(1));
-  if (plan_staging(program_).store_bytes > 0) writer.line("tw::leave_staging();");
   writer.close();
   writer.line("ring.leave();");
 }

@@ -21,7 +21,7 @@ void emit_view_copy_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 void emit_drain_copies_cuda(const Statement&, CudaEmitter& emitter) {
-  emitter.statement(emitter.has_roles() ? "tw::drain_stores();" : "copier.drain();");
+  emitter.statement("copier.drain();");
 }
 
 }  // namespace tilewire

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
@@ -300,6 +301,10 @@ std::string CudaEmitter::shared(const Statement& statement) const {
   const auto found = plan_.shared_offsets.find(&statement);
   if (found == plan_.shared_offsets.end()) return "nullptr";
   return found->second == 0 ? "shared" : fmt::format("shared + {}", found->second);
+}
+
+std::string CudaEmitter::rows_place() const {
+  return fmt::format("staged + {}", plan_staging(program_).ring_bytes());
 }
 
 void CudaEmitter::include(std::string_view header) { includes_.emplace(header); }

@@ -43,7 +43,6 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   }
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
-  if (statement.is("staged_store")) return "store " + statement.operands.at(0)->name;
   for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over"}) {
     if (statement.is(name)) return "";
   }

@@ -11,6 +11,7 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
+#include "templates/tilewire/fragment_layout.cuh"
 #include "templates/tilewire/staged_layout.cuh"
 
 namespace tilewire {
@@ -60,22 +61,6 @@ struct StagedOperand {
   }
 };
 
-constexpr int kStoreRows = 16;  // of a warp's piece (device::StorePiece)
-
-/// Bytes of a row of a stored tile's piece: as many as divide the tile's rows.
-int store_row_bytes(const MapAccess& access) {
-  int bytes = device::kPanelRowBytes;
-  while (access.shape.back() * num_bytes(access.tile->type.dtype) % bytes != 0) bytes /= 2;
-  return bytes;
-}
-
-TensorMapSpec::Swizzle swizzle_of(int row_bytes) {
-  using Swizzle = TensorMapSpec::Swizzle;
-  if (row_bytes == 128) return Swizzle::k128Bytes;
-  if (row_bytes == 64) return Swizzle::k64Bytes;
-  return row_bytes == 32 ? Swizzle::k32Bytes : Swizzle::kNone;
-}
-
 /// A map of a parameter: first the dimension of neighbours, then the tile's other one, then the
 /// parameter's others, in which a box has one element.
 TensorMapSpec map_of(const Program& program, const MapAccess& access,
@@ -95,7 +80,7 @@ TensorMapSpec map_of(const Program& program, const MapAccess& access,
   map.box.assign(map.dimensions.size(), 1);
   map.box[0] = box.first;
   map.box[1] = box.second;
-  map.swizzle = swizzle_of(static_cast<int>(box.first) * num_bytes(map.dtype));
+  map.swizzle = TensorMapSpec::Swizzle::k128Bytes;
   return map;
 }
 
@@ -113,28 +98,12 @@ std::string coordinates_text(const TensorMapSpec& map, const MapAccess& access,
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Of an `operand_load` or a `staged_store`.
-TensorMapSpec map_of(const Program& program, const Statement& statement) {
-  const MapAccess access = MapAccess::of(statement);
-  if (statement.is("operand_load")) {
-    return map_of(program, access, StagedOperand::of_load(statement, program).box());
-  }
-  return map_of(program, access,
-                {store_row_bytes(access) / num_bytes(access.tile->type.dtype), kStoreRows});
+/// Of an `operand_load`.
+TensorMapSpec map_of(const Program& program, const Statement& load) {
+  return map_of(program, MapAccess::of(load), StagedOperand::of_load(load, program).box());
 }
 
-/// `tw::clip(c + offset, N, row, rows, column, columns)`
-std::string clip_text(const MapAccess::Clip& clip, const CudaEmitter& emitter) {
-  const auto text = [&emitter](const Value* value, const char* otherwise) {
-    return value == nullptr ? otherwise : emitter.operand(value, Binding::kChoose);
-  };
-  return fmt::format("tw::clip({}, {}, {}, {}, {}, {})", emitter.argument(clip.first),
-                     text(clip.row_stride, ""), text(clip.row, "0"),
-                     text(clip.row_bound, "tw::kNoBound"), text(clip.column, "0"),
-                     text(clip.column_bound, "tw::kNoBound"));
-}
-
-/// The map of an `operand_load` or a `staged_store`, and where its tile begins.
+/// The map of an `operand_load`, and where its tile begins.
 std::pair<std::string, std::string> map_arguments(const Statement& statement,
                                                   const CudaEmitter& emitter) {
   const TensorMapSpec map = map_of(emitter.program(), statement);
@@ -146,10 +115,16 @@ std::pair<std::string, std::string> map_arguments(const Statement& statement,
 
 }  // namespace
 
+bool is_product_store(const Statement& statement) {
+  return statement.is("tile_store") &&
+         statement.operands.at(1)->type.layout.kind == Layout::Kind::kFragment;
+}
+
 StagingPlan plan_staging(const Program& lowered) {
   StagingPlan plan;
   if (!has_roles(lowered)) return plan;
   std::int64_t wanted = 0;
+  bool is_stored = false;
   for_each_statement(lowered.body, [&](const Statement& statement) {
     if (is_staged(statement)) {
       std::int64_t bytes = 0;
@@ -159,12 +134,11 @@ StagingPlan plan_staging(const Program& lowered) {
       }
       plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(bytes));
       if (statement.has("stages")) wanted = std::max(wanted, statement.integer("stages"));
-    } else if (statement.is("staged_store")) {
-      plan.store_bytes = lowered.num_threads / device::kWarpThreads * kHeldPieces * kStoreRows *
-                         device::kPanelRowBytes;
     }
+    is_stored |= is_product_store(statement);
   });
-  const int room = kMaxSharedBytes - kBarrierBytes - plan.store_bytes -
+  if (is_stored) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
+  const int room = kMaxSharedBytes - kBarrierBytes - plan.rows_bytes -
                    plan_synchronisation(lowered).num_shared_bytes;
   plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,
                                                             room / std::max(plan.slot_bytes, 1)));
@@ -174,7 +148,7 @@ StagingPlan plan_staging(const Program& lowered) {
 std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered) {
   std::vector<TensorMapSpec> maps;
   for_each_statement(lowered.body, [&](const Statement& statement) {
-    if (!statement.is("operand_load") && !statement.is("staged_store")) return;
+    if (!statement.is("operand_load")) return;
     const TensorMapSpec map = map_of(lowered, statement);
     if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
   });
@@ -216,21 +190,6 @@ void emit_skip_product_cuda(const Statement&, CudaEmitter& emitter) {
 void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter) {
   const std::string name = emitter.updated(statement.result(), statement.operands.at(0), "product");
   emitter.statement(fmt::format("tw::finish({}, ring);", name));
-}
-
-void emit_staged_store_cuda(const Statement& statement, CudaEmitter& emitter) {
-  const StagingPlan plan = plan_staging(emitter.program());
-  const MapAccess access = MapAccess::of(statement);
-  const auto [map, coordinates] = map_arguments(statement, emitter);
-  emitter.include(access.clip ? "clipped_store.cuh" : "staged_store.cuh");
-  const std::string guard =
-      access.predicate == nullptr
-          ? ""
-          : fmt::format("if ({}) ", emitter.operand(access.predicate, Binding::kChoose));
-  emitter.statement(fmt::format(
-      "{}tw::store_{}<{}>({}, {}, staged + {}, {}{});", guard, access.clip ? "clipped" : "staged",
-      plan.store_bytes, emitter.argument(access.tile), map, plan.ring_bytes(),
-      access.clip ? clip_text(*access.clip, emitter) + ", " : "", coordinates));
 }
 
 void emit_is_producer_cuda(const Statement& statement, CudaEmitter& emitter) {

@@ -12,23 +12,25 @@ namespace tilewire {
 class CudaEmitter;
 
 /// What the dynamic shared memory of a kernel with roles holds: the ring that the producer fills,
-/// then the place that stores of products go through.
+/// then the place where products become rows to be stored.
 struct StagingPlan {
   int num_stages = 0;  ///< slots of the ring; 0: the program has no roles
   int slot_bytes = 0;
-  int store_bytes = 0;  ///< 0: no `staged_store`
+  int rows_bytes = 0;  ///< what stored products become rows in; 0: there are none
   int ring_bytes() const { return num_stages * slot_bytes; }
-  int num_bytes() const { return ring_bytes() + store_bytes; }
+  int num_bytes() const { return ring_bytes() + rows_bytes; }
 };
 /// UserError where not even two slots fit.
 StagingPlan plan_staging(const Program& lowered);
 
-/// The tensor maps of a program's loads of operands and staged stores, without repetition.
+/// Whether it stores a tile that lies as products do.
+bool is_product_store(const Statement& statement);
+
+/// The tensor maps of a program's loads of operands, without repetition.
 std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered);
 
 // `emit_cuda` of the ops in compiler/ops/staging.cpp.
 void emit_operand_load_cuda(const Statement& statement, CudaEmitter& emitter);
-void emit_staged_store_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter);
 void emit_skip_product_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter);

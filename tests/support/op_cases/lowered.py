@@ -28,7 +28,6 @@ LOWERED_FROM = {
     "channel_close": "exchange",
     "operand_load": "matmul",
     "staged_operand": "matmul",
-    "staged_store": "matmul",
     "finish_product": "matmul",
     "skip_product": "matmul",
     "is_producer": "matmul",

@@ -29,7 +29,6 @@ atomic_over_rows_kernel(float* x, float* total, float* low, float* high, int64_t
     const TileF32_64 tile = tw::load<TileF32_64, 4>(x + row * H);
 
     // 3. atomic_over_rows.py:7: atomic add total
-    __syncthreads();
     tw::add_to_memory<TileF32_64, 4, tw::Order::kRelaxed, tw::Scope::kGpu>(tw::access(total, tw::dim<H>(1)),
         true, tile);
 

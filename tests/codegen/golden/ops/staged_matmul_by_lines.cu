@@ -12,12 +12,12 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/fragment_layout.cuh"
-#include "tilewire/meet.cuh"
+#include "tilewire/fragment_rows.cuh"
+#include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
 #include "tilewire/staged_layout.cuh"
 #include "tilewire/staged_matmul.cuh"
-#include "tilewire/staged_store.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -30,8 +30,7 @@ using TileF32_64x128 = tw::Tile<float, tw::Fragment<64, 128, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, int64_t M, int64_t N,
-    const __grid_constant__ tw::TensorMap a_map, const __grid_constant__ tw::TensorMap b_map,
-    const __grid_constant__ tw::TensorMap c_map) {
+    const __grid_constant__ tw::TensorMap a_map, const __grid_constant__ tw::TensorMap b_map) {
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<2, 24576, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -39,7 +38,6 @@ staged_matmul_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, int
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
-    tw::prefetch_map(c_map);
   }
 
   if (tw::is_producer<kThreads>()) {
@@ -51,7 +49,7 @@ staged_matmul_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, int
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
         const int64_t offset_2 = tw::floordiv(i, offset);
 
-        // 2. staged_matmul_by_lines.py:3: for, bring a, bring b, full, matmul, drain_copies, store c
+        // 2. staged_matmul_by_lines.py:3: for, bring a, bring b, full, matmul, store c
         #pragma unroll 1
         for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
           const auto next = ring.fill();
@@ -70,20 +68,19 @@ staged_matmul_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, int
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 63,
         int64_t{64}) * offset_3; i_3 += int64_t{gridDim.x}) {
       const int64_t offset_4 = tw::floordiv(i_3, offset_3);
+      const int64_t offset_5 = offset_4 * 64;
+      const int64_t offset_6 = (i_3 - offset_4 * offset_3) * 128;
 
-      // 2. staged_matmul_by_lines.py:3: for, bring a, bring b, full, matmul, drain_copies, store c
+      // 2. staged_matmul_by_lines.py:3: for, bring a, bring b, full, matmul, store c
       TileF32_64x128 carried = tw::full<TileF32_64x128>(0.0f);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_64x64_by_lines, Staged_bf16_128x64_by_lines>(carried, ring);
       }
       tw::finish(carried, ring);
-      tw::drain_stores();
-      tw::meet();
-      tw::store_staged<16384>(carried, c_map, staged + 49152,
-          static_cast<int>((i_3 - offset_4 * offset_3) * 128), static_cast<int>(offset_4 * 64));
+      tw::store_rows<4>(tw::access(c + (offset_5 * N + offset_6), tw::masked_dim<64>(N, offset_5, M), tw::masked_dim<128>(1, offset_6, N)),
+          carried, staged + 49152);
     }
-    tw::leave_staging();
   }
   ring.leave();
 }

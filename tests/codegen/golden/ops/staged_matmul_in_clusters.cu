@@ -12,12 +12,12 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/fragment_layout.cuh"
-#include "tilewire/meet.cuh"
+#include "tilewire/fragment_rows.cuh"
+#include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
 #include "tilewire/staged_layout.cuh"
 #include "tilewire/staged_matmul.cuh"
-#include "tilewire/staged_store.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -31,7 +31,7 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K,
     int64_t N, const __grid_constant__ tw::TensorMap a_map,
-    const __grid_constant__ tw::TensorMap b_map, const __grid_constant__ tw::TensorMap c_map) {
+    const __grid_constant__ tw::TensorMap b_map) {
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads, 2>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -39,7 +39,6 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
-    tw::prefetch_map(c_map);
   }
 
   if (tw::is_producer<kThreads>()) {
@@ -59,7 +58,7 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
             ((offset_6 + tw::mod(offset_8, offset_7)) * 2 + (i - offset_4 * 2)) * 64;
         const int64_t offset_10 = tw::floordiv(offset_8, offset_7) * 64;
         if (offset_9 < M) {
-          // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, drain_copies, store c, skip_product
+          // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, store c, skip_product
           #pragma unroll 1
           for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
             const auto next = ring.fill();
@@ -96,18 +95,17 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       const int64_t offset_18 = offset_14 - offset_15 * offset_13;
       const int64_t offset_19 =
           ((offset_16 + tw::mod(offset_18, offset_17)) * 2 + (i_4 - offset_14 * 2)) * 64;
+      const int64_t offset_20 = tw::floordiv(offset_18, offset_17) * 64;
       if (offset_19 < M) {
-        // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, drain_copies, store c, skip_product
+        // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, store c, skip_product
         TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
         #pragma unroll 1
         for (int64_t i_5 = 0; i_5 < K; i_5 += 64) {
           tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64_shared>(carried, ring);
         }
         tw::finish(carried, ring);
-        tw::drain_stores();
-        tw::meet();
-        tw::store_staged<16384>(carried, c_map, staged + 131072,
-            static_cast<int>(tw::floordiv(offset_18, offset_17) * 64), static_cast<int>(offset_19));
+        tw::store_rows<4>(tw::access(c + (offset_19 * N + offset_20), tw::masked_dim<64>(N, offset_19, M), tw::masked_dim<64>(1, offset_20, N)),
+            carried, staged + 131072);
       } else {
         #pragma unroll 1
         for (int64_t i_6 = 0; i_6 < K; i_6 += 64) {
@@ -115,7 +113,6 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
         }
       }
     }
-    tw::leave_staging();
   }
   ring.leave();
 }

@@ -13,9 +13,9 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
-#include "tilewire/clipped_store.cuh"
 #include "tilewire/comparison.cuh"
 #include "tilewire/fragment_layout.cuh"
+#include "tilewire/fragment_rows.cuh"
 #include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/reduce.cuh"
@@ -40,7 +40,7 @@ using TileI64_64 = tw::Tile<int64_t, tw::Blocked<64, 16, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, int64_t M, int64_t K,
     int64_t N, const __grid_constant__ tw::TensorMap a_map,
-    const __grid_constant__ tw::TensorMap b_map, const __grid_constant__ tw::TensorMap c_map) {
+    const __grid_constant__ tw::TensorMap b_map) {
   __shared__ alignas(16) char shared[16448];
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
@@ -49,7 +49,6 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
-    tw::prefetch_map(c_map);
   }
 
   if (tw::is_producer<kThreads>()) {
@@ -117,21 +116,17 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
           shared);
       const TileF32_64x64 total = tw::select(broadcast, carried, 0.0f);
 
-      // 3. staged_matmul_in_parts.py:7: lt, sum, drain_copies, store sums
+      // 3. staged_matmul_in_parts.py:7: lt, sum, store sums
       const TileF32_64 sum =
           tw::reduce_axis<tw::Sum, 0, tw::Extents<64, 64>, TileF32_64>(total, shared + 64);
-      tw::drain_stores();
-      tw::meet();
       tw::store<4>(tw::access_if(non_negative_2 < 3, sums + (non_negative_2 * N + offset_18), tw::masked_dim<64>(1, offset_18, N)),
           sum);
 
       // 4. staged_matmul_in_parts.py:8: store c
       tw::meet();
-      tw::store_clipped<16384>(total, c_map, staged + 131072,
-          tw::clip(c + (offset_19 * N + offset_18), N, offset_19, offset_20, offset_18, N),
-          static_cast<int>(offset_18), static_cast<int>(offset_19));
+      tw::store_rows<4>(tw::access(c + (offset_19 * N + offset_18), tw::masked_dim<64>(N, offset_19, offset_20), tw::masked_dim<64>(1, offset_18, N)),
+          total, staged + 131072);
     }
-    tw::leave_staging();
   }
   ring.leave();
 }

@@ -15,15 +15,16 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/fragment_layout.cuh"
+#include "tilewire/fragment_rows.cuh"
 #include "tilewire/hand_over.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/meet.cuh"
+#include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
 #include "tilewire/staged_layout.cuh"
 #include "tilewire/staged_matmul.cuh"
-#include "tilewire/staged_store.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -37,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1
 staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* b, float* c,
     int64_t M, int64_t K, int64_t N, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane, const __grid_constant__ tw::TensorMap x_map,
-    const __grid_constant__ tw::TensorMap b_map, const __grid_constant__ tw::TensorMap c_map) {
+    const __grid_constant__ tw::TensorMap b_map) {
   tw::LaunchGuard<kThreads> launch(lane, comm.rank);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
@@ -50,7 +51,6 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(x_map);
     tw::prefetch_map(b_map);
-    tw::prefetch_map(c_map);
   }
 
   if (tw::is_producer<kThreads>()) {
@@ -65,7 +65,7 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
         const int64_t offset_2 = tw::floordiv(i, offset);
 
-        // 3. staged_matmul_of_a_window.py:6: for, bring x, bring b, full, matmul, drain_copies, store c
+        // 3. staged_matmul_of_a_window.py:6: for, bring x, bring b, full, matmul, store c
         #pragma unroll 1
         for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
           const auto next = ring.fill();
@@ -76,7 +76,7 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
         }
       }
 
-      // 4. staged_matmul_of_a_window.py:7: drain_copies, barrier(team=world)
+      // 4. staged_matmul_of_a_window.py:7: barrier(team=world)
       hand_over.await();
     }
   } else {
@@ -92,26 +92,24 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 63,
         int64_t{64}) * offset_3; i_3 += int64_t{gridDim.x}) {
       const int64_t offset_4 = tw::floordiv(i_3, offset_3);
+      const int64_t offset_5 = offset_4 * 64;
+      const int64_t offset_6 = (i_3 - offset_4 * offset_3) * 64;
 
-      // 3. staged_matmul_of_a_window.py:6: for, bring x, bring b, full, matmul, drain_copies, store c
+      // 3. staged_matmul_of_a_window.py:6: for, bring x, bring b, full, matmul, store c
       TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);
       }
       tw::finish(carried, ring);
-      tw::drain_stores();
-      tw::meet();
-      tw::store_staged<16384>(carried, c_map, staged + 131072,
-          static_cast<int>((i_3 - offset_4 * offset_3) * 64), static_cast<int>(offset_4 * 64));
+      tw::store_rows<4>(tw::access(c + (offset_5 * N + offset_6), tw::masked_dim<64>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)),
+          carried, staged + 131072);
     }
 
-    // 4. staged_matmul_of_a_window.py:7: drain_copies, barrier(team=world)
-    tw::drain_stores();
+    // 4. staged_matmul_of_a_window.py:7: barrier(team=world)
     tw::meet();
     barrier.sync<tw::Order::kAcqRel>(1);
     hand_over.give();
-    tw::leave_staging();
   }
   ring.leave();
 }

@@ -15,6 +15,7 @@
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
 #include "tilewire/fragment_layout.cuh"
+#include "tilewire/fragment_rows.cuh"
 #include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
@@ -22,7 +23,6 @@
 #include "tilewire/shape.cuh"
 #include "tilewire/staged_layout.cuh"
 #include "tilewire/staged_matmul.cuh"
-#include "tilewire/staged_store.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -37,8 +37,7 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* bias, tw::bf16* c,
     int64_t M, int64_t K, int64_t N, const __grid_constant__ tw::TensorMap a_map,
-    const __grid_constant__ tw::TensorMap gate_map, const __grid_constant__ tw::TensorMap up_map,
-    const __grid_constant__ tw::TensorMap c_map) {
+    const __grid_constant__ tw::TensorMap gate_map, const __grid_constant__ tw::TensorMap up_map) {
   __shared__ alignas(16) char shared[256];
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
@@ -48,7 +47,6 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
     tw::prefetch_map(a_map);
     tw::prefetch_map(gate_map);
     tw::prefetch_map(up_map);
-    tw::prefetch_map(c_map);
   }
 
   if (tw::is_producer<kThreads>()) {
@@ -87,7 +85,8 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
     for (int64_t i_2 = int64_t{blockIdx.x}; i_2 < tw::floordiv(M + 63,
         int64_t{64}) * offset_5; i_2 += int64_t{gridDim.x}) {
       const int64_t offset_6 = tw::floordiv(i_2, offset_5);
-      const int64_t offset_7 = (i_2 - offset_6 * offset_5) * 64;
+      const int64_t offset_7 = offset_6 * 64;
+      const int64_t offset_8 = (i_2 - offset_6 * offset_5) * 64;
 
       // 2. staged_matmul_twice.py:6: full
       const TileF32_64x64 left = tw::full<TileF32_64x64>(0.0f);
@@ -106,27 +105,25 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
 
       // 6. staged_matmul_twice.py:12: mul, load bias, reshape, cast, broadcast, add
       const TileBF16_64 bias_tile =
-          tw::load<TileBF16_64, 8>(tw::access(bias + offset_7, tw::masked_dim<64>(1, offset_7, N)));
+          tw::load<TileBF16_64, 8>(tw::access(bias + offset_8, tw::masked_dim<64>(1, offset_8, N)));
 
       // 3. staged_matmul_twice.py:8: for
       tw::finish(left_2, ring);
       tw::finish(right, ring);
 
       // 6. staged_matmul_twice.py:12: mul, load bias, reshape, cast, broadcast, add
+      tw::meet();
       const TileF32_64x64 broadcast =
           tw::broadcast<TileF32_64x64, tw::Extents<64, 64>, tw::Extents<1, 64>>(tw::cast<float>(bias_tile),
           shared);
       const TileF32_64x64 shifted = tw::add(tw::mul(right, 0.015625f), broadcast);
 
-      // 7. staged_matmul_twice.py:13: mul, maximum, add, cast, drain_copies, store c
+      // 7. staged_matmul_twice.py:13: mul, maximum, add, cast, store c
       const TileBF16_64x64 cast =
           tw::cast<tw::bf16>(tw::add(tw::mul(left_2, 0.015625f), tw::maximum(shifted, 4.0f)));
-      tw::drain_stores();
-      tw::meet();
-      tw::store_staged<16384>(cast, c_map, staged + 131072, static_cast<int>(offset_7),
-          static_cast<int>(offset_6 * 64));
+      tw::store_rows<8>(tw::access(c + (offset_7 * N + offset_8), tw::masked_dim<64>(N, offset_7, M), tw::masked_dim<64>(1, offset_8, N)),
+          cast, staged + 131072);
     }
-    tw::leave_staging();
   }
   ring.leave();
 }

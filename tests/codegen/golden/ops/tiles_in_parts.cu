@@ -44,7 +44,6 @@ tiles_in_parts_kernel(float* x, float* y, int64_t M, int64_t N) {
     // 2. tiles_in_parts.py:3: load x, cast, mul, store y
     const int64_t offset_16 = tw::minimum(tw::minimum(offset_9 + offset_2, M), M);
     const int64_t offset_17 = offset_15 * N + offset_14;
-    __syncthreads();
     const TileF32_4x16 x_tile = tw::load<TileF32_4x16, 4>(tw::access(x + offset_17,
         tw::masked_dim<4>(N, offset_15, offset_16), tw::masked_dim<16>(1, offset_14, N)));
     tw::store<4>(tw::access(y + offset_17, tw::masked_dim<4>(N, offset_15, offset_16), tw::masked_dim<16>(1, offset_14, N)),
