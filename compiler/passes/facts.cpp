@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "compiler/jit/tensor_map.h"
+#include "compiler/passes/passes.h"
 
 namespace tilewire {
 namespace {
 
 constexpr std::int64_t kUsualExtent = 16;  ///< any that leaves rows aligned, whatever the dtype
-constexpr int kFirstWithTma = 90;
 
 bool is_usually_mappable(const Parameter& parameter) {
   std::vector<std::int64_t> extents;
@@ -37,7 +37,7 @@ LocalFacts ordinary_facts(const Program& program) {
 }
 
 bool depends_on_maps(const Program& program, const Target& target) {
-  if (!target.is_cuda() || target.compute_capability < kFirstWithTma) return false;
+  if (!has_staged_products(target)) return false;
   bool multiplies = false;
   for_each_statement(program.body, [&multiplies](const Statement& statement) {
     multiplies |= statement.is("matmul");

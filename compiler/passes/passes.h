@@ -34,6 +34,8 @@ Program lower_stacks(Program program);
 /// (`matmul` attribute `staged`): where the target has wgmma, the parameters can have tensor maps,
 /// and the producer can tell by itself what comes next.
 Program stage_products(Program program, const Target& target);
+/// Whether it does so for this target.
+bool has_staged_products(const Target& target);
 
 /// Replaces views: what makes, reads and writes them becomes index arithmetic, `address`, and ops
 /// on addresses (`tile_load`, `tile_store`, …), with masks only where being inside isn't proven.

@@ -265,8 +265,10 @@ class Stager {
 
 }  // namespace
 
+bool has_staged_products(const Target& target) { return target.architecture == "sm_90a"; }
+
 Program stage_products(Program program, const Target& target) {
-  if (target.architecture == "sm_90a") {
+  if (has_staged_products(target)) {
     Stager(program).run();
   } else {
     program.cluster_size = 1;

@@ -102,12 +102,12 @@ void GpuKernel::prepare_maps() {
   }
   if (api_->encode_tiled == nullptr) {
     throw BackendError(
-        fmt::format("kernel `{}` loads by TMA, and this driver has no cuTensorMapEncodeTiled: "
+        fmt::format("kernel `{}` uses TMA, and this driver has no cuTensorMapEncodeTiled: "
                     "install one of CUDA 12.0 or newer",
                     artifact_->kernel));
   }
   maps_ = std::make_unique<TensorMaps>(
-      *artifact_, zero_line(device_),
+      *artifact_, spare_lines(device_),
       [this](const TensorMapRequest& request, device::TensorMap& made) {
         return encode_tensor_map(device_, request, made);
       });

@@ -43,18 +43,18 @@ void DeviceMemory::clear() {
   stream.synchronize();
 }
 
-cuda::DevicePointer zero_line(const Device& device) {
+SpareLines spare_lines(const Device& device) {
   constexpr std::size_t kLineBytes = 128;
   static std::mutex mutex;
-  static auto* lines = new std::map<int, std::unique_ptr<DeviceMemory>>;  // as long as the process
+  static auto* all = new std::map<int, std::unique_ptr<DeviceMemory>>;  // as long as the process
   const std::lock_guard lock(mutex);
-  std::unique_ptr<DeviceMemory>& line = (*lines)[device.ordinal()];
-  if (line == nullptr) {
-    auto made = std::make_unique<DeviceMemory>(device, kLineBytes);
+  std::unique_ptr<DeviceMemory>& lines = (*all)[device.ordinal()];
+  if (lines == nullptr) {
+    auto made = std::make_unique<DeviceMemory>(device, 2 * kLineBytes);
     made->clear();
-    line = std::move(made);
+    lines = std::move(made);
   }
-  return line->address();
+  return {.zeros = lines->address(), .scratch = lines->address() + kLineBytes};
 }
 
 }  // namespace tilewire

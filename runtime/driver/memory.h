@@ -39,8 +39,12 @@ class DeviceMemory {
   std::size_t num_bytes_;
 };
 
-/// 128 bytes of a GPU, aligned to as many, that are 0 and that nobody writes: the same ones at
-/// every call, there until the process ends.
-cuda::DevicePointer zero_line(const Device& device);
+/// Two lines of 128 bytes of a GPU, aligned to as many, there until the process ends: the same ones
+/// at every call.
+struct SpareLines {
+  cuda::DevicePointer zeros = 0;    ///< all 0: nobody writes it
+  cuda::DevicePointer scratch = 0;  ///< anybody may write it, and nobody reads it
+};
+SpareLines spare_lines(const Device& device);
 
 }  // namespace tilewire

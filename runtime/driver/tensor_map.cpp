@@ -63,6 +63,8 @@ TensorMapRecipe::TensorMapRecipe(const Artifact& artifact, std::size_t map)
   check(artifact, map);
   const Parameter& parameter = artifact.parameters[static_cast<std::size_t>(spec_.parameter)];
   parameter_ = parameter.name;
+  const auto index = static_cast<std::size_t>(spec_.parameter);
+  is_written_ = index < artifact.written.size() && artifact.written[index];
   if (parameter.kind == Parameter::Kind::kTensor) {
     add_source(artifact, {ArgumentSlot::Kind::kTensor, spec_.parameter, 0});
   } else {
@@ -180,7 +182,7 @@ std::string TensorMapRecipe::describe(const Words& words) const {
   return text;
 }
 
-TensorMapRequest TensorMapRecipe::request(const Words& words, cuda::DevicePointer zeros) const {
+TensorMapRequest TensorMapRecipe::request(const Words& words, const SpareLines& spare) const {
   const Array array = this->array(words);
   const std::int64_t bytes = num_bytes(spec_.dtype);
   std::vector<std::int64_t> extents;  // the outermost first, as is_mappable takes them
@@ -195,15 +197,16 @@ TensorMapRequest TensorMapRecipe::request(const Words& words, cuda::DevicePointe
   }
   if (!is_mappable(spec_.dtype, words[0], extents, strides)) {
     throw UserError(fmt::format(
-        "{}: the kernel was compiled to load it by TMA, which takes addresses and strides that "
+        "{}: the kernel was compiled to access it by TMA, which takes addresses and strides that "
         "are multiples of {} bytes, positive strides below 2^40 bytes, 1 in dimension {}, and "
         "extents below 2^31: compile it without that (LocalFacts::mappable), or pass a copy",
         describe(words), kMapAlignment, spec_.dimensions.front()));
   }
   const bool is_empty = std::ranges::find(extents, 0) != extents.end();
+  const cuda::DevicePointer none = is_written_ ? spare.scratch : spare.zeros;
   TensorMapRequest request{.data_type = data_type_of(spec_.dtype),
                            .rank = static_cast<unsigned>(extents.size()),
-                           .address = is_empty ? zeros : words[0],
+                           .address = is_empty ? none : words[0],
                            .swizzle = swizzle_of(spec_.swizzle).of_driver};
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::size_t from = extents.size() - 1 - i;
@@ -227,8 +230,8 @@ cuda::Result encode_tensor_map(const Device& device, const TensorMapRequest& req
       cuda::kMapInterleaveNone, request.swizzle, cuda::kMapPromotion256Bytes, cuda::kMapFillZeros);
 }
 
-TensorMaps::TensorMaps(const Artifact& artifact, cuda::DevicePointer zeros, Encode encode)
-    : zeros_(zeros), encode_(std::move(encode)) {
+TensorMaps::TensorMaps(const Artifact& artifact, SpareLines spare, Encode encode)
+    : spare_(spare), encode_(std::move(encode)) {
   for (std::size_t i = 0; i < artifact.tensor_maps.size(); ++i) {
     maps_.push_back({TensorMapRecipe(artifact, i), std::make_unique<TensorMapCache>()});
   }
@@ -246,7 +249,7 @@ void TensorMaps::make(const ArgumentValue* values, int lsa_rank, device::TensorM
 
 void TensorMaps::encode(const Map& map, const TensorMapRecipe::Words& words,
                         device::TensorMap& made) const {
-  const cuda::Result result = encode_(map.recipe.request(words, zeros_), made);
+  const cuda::Result result = encode_(map.recipe.request(words, spare_), made);
   if (result != cuda::kSuccess) {
     check_cuda(result, fmt::format("cuTensorMapEncodeTiled ({})", map.recipe.describe(words)));
   }

@@ -13,6 +13,7 @@
 #include "runtime/driver/argument_layout.h"
 #include "runtime/driver/cuda_api.h"
 #include "runtime/driver/driver.h"
+#include "runtime/driver/memory.h"
 #include "runtime/driver/tensor_map_cache.h"
 #include "templates/tilewire/abi.cuh"
 
@@ -41,9 +42,9 @@ class TensorMapRecipe {
   std::size_t num_words() const { return sources_.size(); }
   void read(const ArgumentValue* values, int lsa_rank, Words& words) const;
 
-  /// `zeros`: device memory of 16 bytes that are 0 for good. The map of an array without elements
-  /// sees one element there, so that all it loads is 0. UserError where TMA can't load the array.
-  TensorMapRequest request(const Words& words, cuda::DevicePointer zeros) const;
+  /// The map of an array without elements sees one element of the spare lines: all that it loads is
+  /// 0, and what a kernel stores goes nowhere. UserError where TMA can't access the array.
+  TensorMapRequest request(const Words& words, const SpareLines& spare) const;
 
   /// For messages: kernel, argument, address, extents, strides.
   std::string describe(const Words& words) const;
@@ -76,6 +77,7 @@ class TensorMapRecipe {
   std::string kernel_;
   std::string parameter_;
   int lsa_size_;
+  bool is_written_;
   std::vector<Source> sources_;  ///< the address first; with peers, the distance of copies next
   std::vector<Number> extents_;  ///< by dimension of the parameter
   std::vector<Number> strides_;  ///< so; empty: those of a contiguous array
@@ -89,11 +91,10 @@ cuda::Result encode_tensor_map(const Device& device, const TensorMapRequest& req
 class TensorMaps {
  public:
   using Encode = std::function<cuda::Result(const TensorMapRequest&, device::TensorMap&)>;
-  /// `zeros`: see `TensorMapRecipe::request`.
-  TensorMaps(const Artifact& artifact, cuda::DevicePointer zeros, Encode encode);
+  TensorMaps(const Artifact& artifact, SpareLines spare, Encode encode);
 
   /// Those of a launch with these argument values, on this rank of its LSA team, one per element of
-  /// `Artifact::tensor_maps`. UserError where TMA can't load an argument; BackendError where the
+  /// `Artifact::tensor_maps`. UserError where TMA can't access an argument; BackendError where the
   /// driver refuses.
   void make(const ArgumentValue* values, int lsa_rank, device::TensorMap* maps) const;
 
@@ -105,7 +106,7 @@ class TensorMaps {
   void encode(const Map& map, const TensorMapRecipe::Words& words, device::TensorMap& made) const;
 
   std::vector<Map> maps_;
-  cuda::DevicePointer zeros_;
+  SpareLines spare_;
   Encode encode_;
 };
 

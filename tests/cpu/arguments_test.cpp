@@ -28,7 +28,7 @@ CpuKernel scale_kernel(bool any_strides) {
     return std::vector<Operand>{};
   });
   Program program = b.finish();
-  if (!any_strides) program.facts = {{true, true, true}, {16, 16, 4}, {}};
+  if (!any_strides) program.facts = {{true, true, true}, {16, 16, 4}, {}, {}};
   enable_cpu_target();
   return CpuKernel(compile(std::move(program), target));
 }

@@ -12,7 +12,7 @@ namespace {
 using Kind = ArgumentSlot::Kind;
 using Numbers = std::vector<std::int64_t>;
 
-constexpr cuda::DevicePointer kZeros = 0x5000;
+constexpr SpareLines kSpare{.zeros = 0x5000, .scratch = 0x5080};
 constexpr std::uint64_t kAddress = 0x7f0000000000;
 
 /// `a`: f16[T, 64] with strides of its own. `b`: f32[B, T, K], contiguous. `w`: a window u8[T, 32]
@@ -88,7 +88,7 @@ TensorMapRequest request(const TensorMapSpec& spec, const Launch& launch = {}) {
   const TensorMapRecipe recipe(artifact_with(spec), 0);
   TensorMapRecipe::Words words;
   recipe.read(launch.values().data(), launch.lsa_rank, words);
-  return recipe.request(words, kZeros);
+  return recipe.request(words, kSpare);
 }
 
 template <std::size_t kSize, typename Number>
@@ -147,11 +147,22 @@ TEST_CASE("the tensor map of an array without elements loads zeros only") {
   const Launch empty[] = {{.rows = 0}, {.columns = 0, .address = 0}, {.batch = 0}};
   for (const Launch& launch : empty) {
     const TensorMapRequest made = request(of_b(), launch);
-    CHECK(made.address == kZeros);
+    CHECK(made.address == kSpare.zeros);
     CHECK(first(made.extents, 3) == Numbers{1, 1, 1});
     CHECK(first(made.strides, 2) == Numbers{16, 16});
     CHECK(first(made.box, 3) == Numbers{8, 16, 2});
   }
+}
+
+TEST_CASE("a tensor map for stores to an array without elements spares the zeros") {
+  Artifact artifact = artifact_with(of_b());
+  artifact.written = {false, true, false};
+  const TensorMapRecipe recipe(artifact, 0);
+  TensorMapRecipe::Words words;
+  recipe.read(Launch{.rows = 0}.values().data(), 0, words);
+  CHECK(recipe.request(words, kSpare).address == kSpare.scratch);
+  recipe.read(Launch{}.values().data(), 0, words);
+  CHECK(recipe.request(words, kSpare).address == kAddress);
 }
 
 TEST_CASE("strides of extents of 1 reach no tensor map") {
@@ -164,7 +175,7 @@ TEST_CASE("what TMA can't load is refused, with what it takes") {
   CHECK_THROWS_WITH(
       request(of_a(), {.strides = {65, 1}}),
       "kernel `k`: argument `a` at 0x7f0000000000 with extents [100, 64] and strides [65, 1] of 2 "
-      "bytes: the kernel was compiled to load it by TMA, which takes addresses and strides that "
+      "bytes: the kernel was compiled to access it by TMA, which takes addresses and strides that "
       "are multiples of 16 bytes, positive strides below 2^40 bytes, 1 in dimension 1, and extents "
       "below 2^31: compile it without that (LocalFacts::mappable), or pass a copy");
   CHECK_THROWS_AS(request(of_a(), {.strides = {64, 2}}), UserError);
@@ -202,7 +213,7 @@ TEST_CASE("a launch with the arguments of an earlier one makes no tensor map ane
   std::vector<TensorMapRequest> made;
   Artifact artifact = artifact_with(of_a());
   artifact.tensor_maps.push_back(of_w());
-  const TensorMaps maps(artifact, kZeros, [&made](const auto& request, device::TensorMap& map) {
+  const TensorMaps maps(artifact, kSpare, [&made](const auto& request, device::TensorMap& map) {
     made.push_back(request);
     std::memset(map.bytes, static_cast<int>(made.size()), sizeof(map.bytes));
     return cuda::kSuccess;
@@ -225,7 +236,7 @@ TEST_CASE("a launch with the arguments of an earlier one makes no tensor map ane
 
 TEST_CASE("a tensor map that the driver refuses is an error each time") {
   int num_calls = 0;
-  const TensorMaps maps(artifact_with(of_a()), kZeros, [&](const auto&, device::TensorMap&) {
+  const TensorMaps maps(artifact_with(of_a()), kSpare, [&](const auto&, device::TensorMap&) {
     ++num_calls;
     return cuda::kErrorInvalidValue;
   });
