@@ -1,0 +1,187 @@
+"""The product of tilewire on one GPU against cuBLAS and cuBLASLt.
+
+    python tests/benchmarks/matmul.py [--json result.json] [--dtype bf16 fp8]
+        [--shapes 4096x8192x14336,1024] [--tiles 128x256x64x4 128x256x64x4:g16:c2 …]
+        [--regimes rested sustained] [--rounds 7]
+
+C = A · Bᵀ, inputs N(0, 1), f32 sums. Each call takes the next of several sets of buffers, beyond
+the L2 cache; ten calls are one CUDA graph; candidates take turns. Rested: half a second's rest
+before ten calls. Sustained: calls of 0.2 s each, without a rest. Figures are medians of rounds.
+`--tiles` names what to try, tile sizes and stages, group, cluster, static extents and grid
+(`Variant.parse`); all are checked against float64 before they are timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import product_arguments
+import tilewire as tw
+import torch
+from matmul_kernels import matmul, matmul_static
+from product_report import (
+    Shape,
+    Variant,
+    copies_beyond_cache,
+    ratio,
+    summary,
+    table,
+)
+from regimes import Candidate, Clocks, regimes
+from timing import machine, write
+
+DTYPES = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
+# Per number of rows of C; the first that is large enough.
+TILES = {
+    16: ["16x64x128x8", "16x128x128x6"],
+    64: ["64x64x128x6", "64x128x64x6"],
+    128: ["128x64x64x8", "64x128x64x6"],
+    1 << 30: ["128x256x64x4", "128x256x64x4:g16", "128x256x64x4:c2", "128x128x64x6"],
+}
+# Of products of N(0, 1), relative to the size of the result, sqrt(K): rounding to bf16, and for fp8
+# the tensor cores' own sums of 14 bits.
+TOLERANCE = {"bf16": 2.0**-7, "fp8": 2.0**-6}
+
+
+class Buffers:
+    """Sets of a, b and c of one shape."""
+
+    def __init__(self, shape: Shape, dtype: str) -> None:
+        self.shape, self.dtype = shape, dtype
+        element = 1 if dtype == "fp8" else 2
+        M, N, K = shape
+        num_bytes = element * (M * K + N * K) + 2 * M * N
+        generator = torch.Generator("cuda").manual_seed(1)
+
+        def random(*extents: int) -> torch.Tensor:
+            made = torch.randn(extents, device="cuda", generator=generator)
+            return made.to(DTYPES[dtype])
+
+        self.sets = [
+            (random(M, K), random(N, K), torch.empty(M, N, device="cuda", dtype=torch.bfloat16))
+            for _ in range(copies_beyond_cache(num_bytes))
+        ]
+
+    def check(self, name: str, call: Callable[[int], None]) -> None:
+        """AssertionError where the first and the last set's result is wrong."""
+        for i in {0, len(self.sets) - 1}:
+            a, b, c = self.sets[i]
+            c.fill_(torch.nan)
+            call(i)
+            torch.cuda.synchronize()
+            off = 0.0
+            for rows in range(0, self.shape.M, 2048):  # float64 takes room
+                part = slice(rows, rows + 2048)
+                expected = a[part].double() @ b.double().t()
+                error = (c[part].double() - expected).abs().max()
+                off = max(off, float(error.nan_to_num(nan=torch.inf)))
+            bound = TOLERANCE[self.dtype] * 6 * self.shape.K**0.5
+            assert off <= bound, f"{name} at {self.shape}: {off} off, {bound} is the bound"
+
+
+@contextlib.contextmanager
+def library(name: str) -> Iterator[None]:
+    before = torch.backends.cuda.preferred_blas_library()
+    torch.backends.cuda.preferred_blas_library(name)
+    yield
+    torch.backends.cuda.preferred_blas_library(before)
+
+
+def of_libraries(buffers: Buffers) -> dict[str, Callable[[int], None]]:
+    def with_library(name: str) -> Callable[[int], None]:
+        def call(i: int) -> None:
+            a, b, c = buffers.sets[i]
+            with library(name):
+                torch.matmul(a, b.t(), out=c)
+
+        return call
+
+    if buffers.dtype == "bf16":
+        return {"cuBLAS": with_library("cublas"), "cuBLASLt": with_library("cublaslt")}
+    one = torch.ones((), device="cuda")
+
+    def scaled(is_fast: bool) -> Callable[[int], None]:
+        def call(i: int) -> None:
+            a, b, c = buffers.sets[i]
+            torch._scaled_mm(
+                a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=is_fast, out=c
+            )
+
+        return call
+
+    return {"cuBLASLt fast": scaled(True), "cuBLASLt": scaled(False)}
+
+
+def of_tilewire(buffers: Buffers, variants: list[Variant]) -> dict[str, Callable[[int], None]]:
+    calls = {}
+    for variant in variants:
+        kernel = matmul_static if variant.is_static else matmul
+        launch = kernel[variant.grid or tw.auto]
+
+        def call(i: int, launch=launch, variant=variant) -> None:
+            launch(*buffers.sets[i], **variant.constants())
+
+        calls[f"tilewire {variant}"] = call
+    return calls
+
+
+def default_variants(shape: Shape, dtype: str) -> list[Variant]:
+    texts = next(texts for rows, texts in TILES.items() if rows >= shape.M)
+    variants = [Variant.parse(text) for text in texts]
+    if dtype == "fp8":  # as many bytes
+        variants = [Variant(**{**vars(each), "BK": 2 * each.BK}) for each in variants]
+    return variants
+
+
+def measure(shape: Shape, dtype: str, arguments: argparse.Namespace) -> dict:
+    buffers = Buffers(shape, dtype)
+    variants = arguments.tiles or default_variants(shape, dtype)
+    libraries = of_libraries(buffers)
+    calls = {**libraries, **of_tilewire(buffers, variants)}
+    candidates, failed = [], {}
+    for name, call in calls.items():
+        try:
+            buffers.check(name, call)
+            candidates.append(Candidate(name, call, len(buffers.sets)))
+        except (AssertionError, tw.Error) as error:
+            failed[name] = str(error).splitlines()[0]
+            print(f"  {name}: {failed[name]}", flush=True)
+    result: dict = {"failed": failed} if failed else {}
+    for regime in regimes(arguments.regimes, arguments.rounds):
+        with Clocks(torch.cuda.current_device()) as clocks:
+            times = regime.measure(candidates)
+        found = summary(shape, times)
+        found["clocks"] = clocks.summary()
+        ours = [name for name in calls if name not in libraries]
+        found["library_over_tilewire"] = ratio(found["us"], ours, libraries)
+        result[regime.name] = found
+    return result
+
+
+def main() -> None:
+    arguments = product_arguments.of_matmul(description=__doc__)
+    result: dict = {"benchmark": "matmul", "machine": machine()}
+    for dtype in arguments.dtype:
+        result[dtype] = {}
+        for shape in arguments.shapes:
+            found = result[dtype][str(shape)] = measure(shape, dtype, arguments)
+            measured = {name: each for name, each in found.items() if name != "failed"}
+            best = ", ".join(
+                f"{name} {each['library_over_tilewire']}" for name, each in measured.items()
+            )
+            reference = "cuBLAS" if dtype == "bf16" else "cuBLASLt fast"
+            title = f"{dtype} {shape}: best library / best tilewire: {best}"
+            print(table(title, measured, reference), flush=True)
+            if arguments.json:
+                write(arguments.json, result)
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()
