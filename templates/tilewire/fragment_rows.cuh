@@ -126,28 +126,37 @@ TILEWIRE_DEVICE void store_rows(const A& access, const TileType& tile, void* sha
   static_assert(A::kElements == F::kElements);
   if (!F::has_rows(threadIdx.x)) return;
   const int thread = static_cast<int>(threadIdx.x);
-  const bool is_inside = access.is_inside();
+  const WholeRows rows = access.whole_rows();
+  const bool has_all = rows.first == 0 && rows.last == F::kRows;
   char* piece = static_cast<char*>(shared) + thread / kWarpThreads * R::kPieceBytes;
+  const auto place_of = [piece, thread](int slot) {
+    const int vector = R::vector(thread, slot);
+    return reinterpret_cast<T*>(piece + R::offset(R::line(vector), R::place(vector)));
+  };
   TILEWIRE_UNROLL
   for (int i = 0; i < R::kPieces; ++i) {
-    const int slot = i * R::kPieceSlots;
+    const int first_slot = i * R::kPieceSlots;
     __syncwarp();  // the piece before is read
     put_lines<R>(tile, R::fragment_slot(i), piece);
     __syncwarp();
-    if (is_inside) {
+    if (has_all) {
       TILEWIRE_UNROLL
       for (int j = 0; j < R::kPieceSlots; j += kNow) {
-        const int at = R::vector(thread, j);
-        T* from = reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
-        const int64_t offset = access.offset(R::row(thread, slot + j), R::column(thread, slot + j));
-        put<kCache>(word_at<W>(access.pointer + offset), *word_at<W>(from));
+        const int slot = first_slot + j;
+        T* to = access.pointer + access.offset(R::row(thread, slot), R::column(thread, slot));
+        put<kCache>(word_at<W>(to), *word_at<W>(place_of(slot)));
       }
     } else {
       TILEWIRE_ROLLED
       for (int j = 0; j < R::kPieceSlots; j += kNow) {
-        const int at = R::vector(thread, j);
-        T* from = reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
-        store_inside<kNow, kCache>(access, R::element(thread, slot + j), from);
+        const int slot = first_slot + j;
+        const int row = R::row(thread, slot);
+        if (rows.is_cut) {
+          store_inside<kNow, kCache>(access, R::element(thread, slot), place_of(slot));
+        } else if (row >= rows.first && row < rows.last) {
+          T* to = access.pointer + access.offset(row, R::column(thread, slot));
+          put<kCache>(word_at<W>(to), *word_at<W>(place_of(slot)));
+        }
       }
     }
   }

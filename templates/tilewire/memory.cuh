@@ -131,6 +131,13 @@ struct Run {
   int64_t last;
 };
 
+/// Rows [first, last) of a matrix, unless some or all of them may exist in part only.
+struct WholeRows {
+  int first;
+  int last;
+  bool is_cut;
+};
+
 /// Where a tile lies in memory.
 template <typename T, typename... Dims>
 struct Access {
@@ -148,29 +155,27 @@ struct Access {
   int64_t begins[kRank];
   int64_t bounds[kRank];
 
-  /// Whether all of it exists.
-  TILEWIRE_DEVICE bool is_inside() const {
+  /// Where element (row, column) of a matrix lies.
+  TILEWIRE_DEVICE int64_t offset(int row, int column) const {
+    return row * strides[0] + column * strides[kRank - 1];
+  }
+  /// Which rows of a matrix exist.
+  TILEWIRE_DEVICE WholeRows whole_rows() const {
+    constexpr int kLast = kRank - 1;
     const int sizes[] = {Dims::kSize...};
     const bool are_masked[] = {Dims::kIsMasked...};
-    bool is_inside = exists;
-    TILEWIRE_UNROLL
-    for (int i = 0; i < kRank; ++i) {
-      if (are_masked[i]) is_inside &= begins[i] >= 0 && begins[i] + sizes[i] <= bounds[i];
+    if (kRank != 2 || (are_masked[kLast] &&
+                       (begins[kLast] < 0 || begins[kLast] + sizes[kLast] > bounds[kLast]))) {
+      return {0, 0, true};
     }
-    return is_inside;
-  }
-
-  /// Where element (row, column) lies, of the last dimension and all that come before it.
-  TILEWIRE_DEVICE int64_t offset(int row, int column) const {
-    const unsigned sizes[] = {Dims::kSize...};
-    int64_t result = column * strides[kRank - 1];
-    TILEWIRE_UNROLL
-    for (int i = kRank - 2; i >= 0; --i) {
-      const unsigned rest = static_cast<unsigned>(row);
-      result += static_cast<int>(i == 0 ? rest : rest % sizes[i]) * strides[i];
-      row = static_cast<int>(rest / sizes[i]);
+    WholeRows rows = {0, exists ? sizes[0] : 0, false};
+    if (are_masked[0]) {
+      const int64_t left = bounds[0] - begins[0];
+      if (begins[0] < 0)
+        rows.first = begins[0] > -sizes[0] ? static_cast<int>(-begins[0]) : sizes[0];
+      if (left < rows.last) rows.last = left > 0 ? static_cast<int>(left) : 0;
     }
-    return result;
+    return rows;
   }
 
   /// The run of `count` elements along the last dimension that starts at a row-major index; empty

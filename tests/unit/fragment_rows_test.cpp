@@ -31,29 +31,39 @@ Tile<T, F> numbered_tile() {
   return tile;
 }
 
-/// Stores a tile of which the first column, the last two and the last row lie outside, as T, to the
-/// middle of memory that must stay as it is around it.
+/// Stores a tile to the middle of memory that must stay as it is around it; so many rows and
+/// columns at its edges lie outside.
 template <typename T, typename F, int kVector>
-void check_store() {
-  check_layout<FragmentRows<F, sizeof(T), row_vector(kVector, F::kColumns, sizeof(T))>>(1);
+void check_store(int above, int below, int before, int behind) {
   constexpr int kStride = F::kColumns + 16;
   constexpr int kFirst = 16 * kStride;
   std::vector<T> memory(static_cast<std::size_t>((F::kRows + 32) * kStride), numbered<T>(-1));
   std::vector<char> shared(static_cast<std::size_t>(fragment_rows_bytes(F::kThreads)));
   Cta::run(F::kThreads, [&] {
-    const auto to = access(memory.data() + kFirst, masked_dim<F::kRows>(kStride, 0, F::kRows - 1),
-                           masked_dim<F::kColumns>(1, -1, F::kColumns - 3));
+    const auto to = access(memory.data() + kFirst,
+                           masked_dim<F::kRows>(kStride, -above, F::kRows - above - below),
+                           masked_dim<F::kColumns>(1, -before, F::kColumns - before - behind));
     store_rows<kVector>(to, numbered_tile<T, F>(), shared.data());
   });
   for (int row = -16; row < F::kRows + 16; ++row) {
     for (int column = 0; column < kStride; ++column) {
-      const bool is_inside =
-          row >= 0 && row < F::kRows - 1 && column >= 1 && column < F::kColumns - 2;
+      const bool is_inside = row >= above && row < F::kRows - below && column >= before &&
+                             column < F::kColumns - behind;
       const T expected = numbered<T>(is_inside ? row * F::kColumns + column : -1);
       const T& found = memory.at(static_cast<std::size_t>(kFirst + row * kStride + column));
       REQUIRE(std::memcmp(&found, &expected, sizeof(T)) == 0);
     }
   }
+}
+
+template <typename T, typename F, int kVector>
+void check_store() {
+  check_layout<FragmentRows<F, sizeof(T), row_vector(kVector, F::kColumns, sizeof(T))>>(1);
+  check_store<T, F, kVector>(0, 0, 0, 0);
+  check_store<T, F, kVector>(0, 0, 1, 2);
+  check_store<T, F, kVector>(2, 1, 0, 0);
+  check_store<T, F, kVector>(0, 13, 0, 3);
+  check_store<T, F, kVector>(F::kRows, 0, 0, 0);
 }
 
 }  // namespace
