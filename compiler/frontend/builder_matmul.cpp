@@ -56,8 +56,9 @@ Value* Builder::matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options
   }
   Values operands = {a, b};
   if (options.acc != nullptr) operands.push_back(options.acc);
-  const bool is_f32 = a->type.dtype == DType::kF32;
-  Attributes attributes = {{"precision", std::string(is_f32 ? options.precision : "ieee")}};
+  const bool has_choice =
+      a->type.dtype == DType::kF32 || (is_fp8(a->type.dtype) && options.precision == "fast");
+  Attributes attributes = {{"precision", std::string(has_choice ? options.precision : "ieee")}};
   if (options.stages != 0) attributes.emplace("stages", std::int64_t{options.stages});
   if (transpose_a) attributes.emplace("transpose_a", true);
   if (transpose_b) attributes.emplace("transpose_b", true);

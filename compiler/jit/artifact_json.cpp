@@ -118,14 +118,16 @@ Json to_value(const TensorMapSpec& map) {
           {"dtype", name_of(map.dtype)},
           {"dimensions", map.dimensions},
           {"box", map.box},
-          {"swizzle", kSwizzles[static_cast<std::size_t>(map.swizzle)]}};
+          {"swizzle", kSwizzles[static_cast<std::size_t>(map.swizzle)]},
+          {"rounds_to_tf32", map.rounds_to_tf32}};
 }
 
 TensorMapSpec tensor_map_from(const Json& json) {
   return {int_from(json.at("parameter")), dtype_from(json.at("dtype")),
           list_from<int>(json.at("dimensions"), int_from),
           json.at("box").get<std::vector<std::int64_t>>(),
-          enum_from<TensorMapSpec::Swizzle>(json.at("swizzle"), kSwizzles)};
+          enum_from<TensorMapSpec::Swizzle>(json.at("swizzle"), kSwizzles),
+          json.at("rounds_to_tf32").get<bool>()};
 }
 
 Json to_value(const WaitSite& site) {

@@ -24,6 +24,7 @@ struct TensorMapSpec {
   std::vector<int> dimensions;
   std::vector<std::int64_t> box;  ///< elements, in the order of `dimensions`; 1 for kLsaRank
   Swizzle swizzle = Swizzle::kNone;
+  bool rounds_to_tf32 = false;  ///< f32 loses its last 13 bits on the way, to nearest
   bool operator==(const TensorMapSpec&) const = default;
 };
 

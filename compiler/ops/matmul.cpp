@@ -50,7 +50,10 @@ std::vector<Type> infer_matmul(const OpCall& call) {
   if (text_attribute(call, "precision") == "tf32" && left.dtype != DType::kF32) {
     call.fail(fmt::format("precision=\"tf32\" is for f32, found {}", name_of(left.dtype)));
   }
-  require_one_of(call, "precision", {"tf32", "ieee"});
+  if (text_attribute(call, "precision") == "fast" && !is_fp8(left.dtype)) {
+    call.fail(fmt::format("precision=\"fast\" is for fp8, found {}", name_of(left.dtype)));
+  }
+  require_one_of(call, "precision", {"tf32", "ieee", "fast"});
   std::vector<std::int64_t> shape = {extent(left, 1, left_is_transposed),
                                      extent(right, 0, right_is_transposed)};
   if (left.rank() == 3) shape.insert(shape.begin(), left.shape[0]);
@@ -152,7 +155,8 @@ OpInfo matmul_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = {
-      {"precision", AttributeSpec::Kind::kText, true, "of f32: `tf32` or `ieee`; others: `ieee`"},
+      {"precision", AttributeSpec::Kind::kText, true,
+       "of f32: `tf32` or `ieee`; of fp8: `ieee` or `fast`; of others `ieee`"},
       {"staged", AttributeSpec::Kind::kBool, false, "operands come from the producer's ring"},
       {"stages", AttributeSpec::Kind::kInteger, false, "slots of that ring, if that many fit"},
       {"transpose_a", AttributeSpec::Kind::kBool, false, "a is [K, M]"},

@@ -105,6 +105,7 @@ inline constexpr int kMapUint8 = 0;
 inline constexpr int kMapUint16 = 1;
 inline constexpr int kMapUint32 = 2;
 inline constexpr int kMapUint64 = 4;
+inline constexpr int kMapTfloat32 = 11;
 inline constexpr int kMapInterleaveNone = 0;
 inline constexpr int kMapSwizzleNone = 0;
 inline constexpr int kMapSwizzle32Bytes = 1;

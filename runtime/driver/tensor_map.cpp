@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-/// A load copies bits: the element's size is all that counts.
-int data_type_of(DType dtype) {
-  switch (num_bytes(dtype)) {
+/// A load that copies bits: the element's size is all that counts.
+int data_type_of(const TensorMapSpec& spec) {
+  if (spec.rounds_to_tf32) return cuda::kMapTfloat32;
+  switch (num_bytes(spec.dtype)) {
     case 1:
       return cuda::kMapUint8;
     case 2:
@@ -204,7 +205,7 @@ TensorMapRequest TensorMapRecipe::request(const Words& words, const SpareLines& 
   }
   const bool is_empty = std::ranges::find(extents, 0) != extents.end();
   const cuda::DevicePointer none = is_written_ ? spare.scratch : spare.zeros;
-  TensorMapRequest request{.data_type = data_type_of(spec_.dtype),
+  TensorMapRequest request{.data_type = data_type_of(spec_),
                            .rank = static_cast<unsigned>(extents.size()),
                            .address = is_empty ? none : words[0],
                            .swizzle = swizzle_of(spec_.swizzle).of_driver};

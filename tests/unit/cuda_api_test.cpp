@@ -80,6 +80,7 @@ TEST_CASE("the declarations of the driver API are those of cuda.h") {
   // 128 bytes from CUDA 13 on, of which its functions still demand 64.
   STATIC_REQUIRE(alignof(CUtensorMap) % alignof(device::TensorMap) == 0);
   STATIC_REQUIRE(cuda::kMapUint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
+  STATIC_REQUIRE(cuda::kMapTfloat32 == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
   STATIC_REQUIRE(cuda::kMapUint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
   STATIC_REQUIRE(cuda::kMapUint32 == CU_TENSOR_MAP_DATA_TYPE_UINT32);
   STATIC_REQUIRE(cuda::kMapUint64 == CU_TENSOR_MAP_DATA_TYPE_UINT64);

@@ -24,12 +24,13 @@ def matmul(
     transpose_b: Any = False,
 ) -> Value:
     """`acc + a · b` of tiles [M, K] and [K, N], or of views whose K may be a run-time extent. The
-    result is f32; f64 of f64, i32 of 8-bit integers."""
+    result is f32; f64 of f64, i32 of 8-bit integers. `precision`: of f32 "tf32" or "ieee"; "fast"
+    allows sums of 14 bits of fp8, as Hopper's tensor cores have them."""
     for each in (a, b) if acc is None else (a, b, acc):
         if not isinstance(each, Value):
             call.fail(f"takes tiles or views, found {describe(each)}")
     if not isinstance(precision, str):
-        call.fail(f'precision is "tf32" or "ieee", found {describe(precision)}')
+        call.fail(f'precision is "tf32", "ieee" or "fast", found {describe(precision)}')
     if other is not None and not (is_number(other) or isinstance(other, Value)):
         call.fail(f"other= takes a number or a scalar, found {describe(other)}")
     block = 0 if block_k is None else call.static_int(block_k, "block_k")

@@ -125,6 +125,13 @@ void KernelWriter::write_for(const Statement& loop) {
   const Value* index = body.arguments.at(0);
   const std::string name = emitter_.variable(index, "i");
   emitter_.tell();
+  for (std::size_t i = 0; i < loop.results.size(); ++i) {
+    const Statement* next = body.statements.back()->operands.at(i)->definition;
+    if (next == nullptr || !is_staged(*next) || next->operands.size() < 3) continue;
+    if (next->operands[2] != body.arguments.at(i + 1)) continue;
+    emitter_.include("staged_matmul.cuh");
+    emitter_.statement(fmt::format("tw::prepare({});", variables[i].name));
+  }
   const std::string step = emitter_.operand(loop.operands.at(2), Binding::kChoose);
   if (is_of_ring(loop)) emitter_.writer_.raw_line("#pragma unroll 1");
   emitter_.writer_.open(

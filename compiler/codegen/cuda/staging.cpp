@@ -81,6 +81,7 @@ TensorMapSpec map_of(const Program& program, const MapAccess& access,
   map.box[0] = box.first;
   map.box[1] = box.second;
   map.swizzle = TensorMapSpec::Swizzle::k128Bytes;
+  map.rounds_to_tf32 = map.dtype == DType::kF32;  // what products of f32 are staged for
   return map;
 }
 
@@ -179,8 +180,13 @@ void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter) {
                                       operand.flag("by_columns"), emitter.program())
                         .type(emitter));
   }
+  const bool is_carried = product.acc != nullptr && product.acc->definition == nullptr;
+  const std::string before = is_carried ? emitter.argument(product.acc) : "";
   const std::string name = emitter.updated(matmul.result(), product.acc, "product");
-  emitter.statement(fmt::format("tw::multiply<{}>({}, ring);", fmt::join(types, ", "), name));
+  if (name != before) emitter.statement(fmt::format("tw::prepare({});", name));
+  const bool is_exact = is_fp8(product.left->type.dtype) && matmul.text("precision") != "fast";
+  emitter.statement(fmt::format("tw::multiply{}<{}>({}, ring);", is_exact ? "_exactly" : "",
+                                fmt::join(types, ", "), name));
 }
 
 void emit_skip_product_cuda(const Statement&, CudaEmitter& emitter) {

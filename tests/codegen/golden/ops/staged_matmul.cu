@@ -73,6 +73,7 @@ staged_matmul_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K, i
 
       // 2. staged_matmul.py:3: for, bring a, bring b, full, matmul, store c
       TileF32_128x64 carried = tw::full<TileF32_128x64>(0.0f);
+      tw::prepare(carried);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_128x64, Staged_bf16_64x64>(carried, ring);

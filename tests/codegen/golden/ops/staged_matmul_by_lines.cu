@@ -73,6 +73,7 @@ staged_matmul_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, int
 
       // 2. staged_matmul_by_lines.py:3: for, bring a, bring b, full, matmul, store c
       TileF32_64x128 carried = tw::full<TileF32_64x128>(0.0f);
+      tw::prepare(carried);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_64x64_by_lines, Staged_bf16_128x64_by_lines>(carried, ring);

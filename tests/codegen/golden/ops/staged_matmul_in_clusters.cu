@@ -99,6 +99,7 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       if (offset_19 < M) {
         // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, store c, skip_product
         TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
+        tw::prepare(carried);
         #pragma unroll 1
         for (int64_t i_5 = 0; i_5 < K; i_5 += 64) {
           tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64_shared>(carried, ring);

@@ -105,6 +105,7 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
       // 2. staged_matmul_in_parts.py:6: for, bring a, bring b, arange, cast, full, matmul, add, lt, ge, and, reshape, broadcast, select
       const int64_t offset_20 = tw::minimum(tw::minimum(offset_16 + offset_10, M), M);
       TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
+      tw::prepare(carried);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);

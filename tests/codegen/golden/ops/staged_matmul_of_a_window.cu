@@ -97,6 +97,7 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
 
       // 3. staged_matmul_of_a_window.py:6: for, bring x, bring b, full, matmul, store c
       TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
+      tw::prepare(carried);
       #pragma unroll 1
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);

@@ -94,6 +94,8 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
       // 3. staged_matmul_twice.py:8: for
       TileF32_64x64 left_2 = left;
       TileF32_64x64 right = left;
+      tw::prepare(left_2);
+      tw::prepare(right);
       #pragma unroll 1
       for (int64_t k_2 = 0; k_2 < K; k_2 += 64) {
         // 4. staged_matmul_twice.py:10: bring a, bring gate, matmul
