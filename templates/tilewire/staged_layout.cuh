@@ -1,5 +1,4 @@
-// How operands lie in shared memory for wgmma, as the tensor copy engine (TMA) leaves them there,
-// and how results lie that it stores. Plain arithmetic: the host, which describes tensors to the
+// How operands lie in shared memory for wgmma, as the tensor copy engine (TMA) leaves them there. Plain arithmetic: the host, which describes tensors to the
 // engine, and the unit tests compile this file too.
 #pragma once
 
@@ -95,27 +94,5 @@ struct StagedTile {
     return panel_stride << 16 | uint64_t(kSwizzleBytes / 16) << 32 | swizzle_128 << 62;
   }
 };
-
-/// A result's part that a warp stores at once: `kRows` rows of up to 128 bytes, swizzled as the
-/// engine reads them. The map's box is kBoxColumns x kRows.
-template <typename T, int kColumns>
-struct StorePiece {
-  static constexpr int kRows = 16;
-  static constexpr int kElementBytes = static_cast<int>(sizeof(T));
-  /// The widest row that divides the tile's.
-  static constexpr int kRowBytes =
-      smaller(kPanelRowBytes, kColumns* kElementBytes & -(kColumns * kElementBytes));
-  static constexpr int kBoxColumns = kRowBytes / kElementBytes;
-  static constexpr int kBytes = kRows * kRowBytes;
-  static_assert(kRowBytes >= 16);
-};
-
-/// Pieces of a warp that are in shared memory at once, of `pieces` in all, with `bytes` bytes for
-/// each warp: a divisor of their number, so that every tile begins with the first.
-TILEWIRE_CONSTEXPR int staged_pieces(int pieces, int piece_bytes, int bytes) {
-  int count = smaller(pieces, bytes / piece_bytes);
-  while (count > 1 && pieces % count != 0) --count;
-  return count;
-}
 
 }  // namespace tilewire::device

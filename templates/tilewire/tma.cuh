@@ -17,41 +17,31 @@ TILEWIRE_DEVICE void prefetch_map(const TensorMap& map) {
 // Of tensors of rank 1 to 5. `to`, `from`: addresses in shared memory; `full`: the barrier that
 // counts the bytes; `ctas`: a bit for each CTA of the cluster, all of which get the box at the same
 // address, and its bytes counted by the same barrier.
-#define TILEWIRE_TMA(rank, for_load, for_multicast, for_store, ...)                               \
-  TILEWIRE_DEVICE void load_box(uint32_t to, const TensorMap& map, uint32_t full,                 \
-                                const int(&at)[rank]) {                                           \
-    asm volatile("cp.async.bulk.tensor." #rank                                                    \
-                 "d.shared::cluster.global.mbarrier::complete_tx::bytes"                          \
-                 " [%0], [%1, {" for_load "}], [%2];" ::"r"(to),                                  \
-                 "l"(&map), "r"(full), __VA_ARGS__                                                \
-                 : "memory");                                                                     \
-  }                                                                                               \
-  TILEWIRE_DEVICE void load_box_for(uint16_t ctas, uint32_t to, const TensorMap& map,             \
-                                    uint32_t full, const int(&at)[rank]) {                        \
-    asm volatile("cp.async.bulk.tensor." #rank                                                    \
-                 "d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"       \
-                 " [%0], [%1, {" for_multicast "}], [%2], %3;" ::"r"(to),                         \
-                 "l"(&map), "r"(full), "h"(ctas), __VA_ARGS__                                     \
-                 : "memory");                                                                     \
-  }                                                                                               \
-  TILEWIRE_DEVICE void store_box(const TensorMap& map, const int(&at)[rank], uint32_t from) {     \
-    asm volatile("cp.async.bulk.tensor." #rank "d.global.shared::cta.bulk_group [%1, {" for_store \
-                 "}], [%0];" ::"r"(from),                                                         \
-                 "l"(&map), __VA_ARGS__                                                           \
-                 : "memory");                                                                     \
+#define TILEWIRE_TMA(rank, for_load, for_multicast, ...)                                    \
+  TILEWIRE_DEVICE void load_box(uint32_t to, const TensorMap& map, uint32_t full,           \
+                                const int(&at)[rank]) {                                     \
+    asm volatile("cp.async.bulk.tensor." #rank                                              \
+                 "d.shared::cluster.global.mbarrier::complete_tx::bytes"                    \
+                 " [%0], [%1, {" for_load "}], [%2];" ::"r"(to),                            \
+                 "l"(&map), "r"(full), __VA_ARGS__                                          \
+                 : "memory");                                                               \
+  }                                                                                         \
+  TILEWIRE_DEVICE void load_box_for(uint16_t ctas, uint32_t to, const TensorMap& map,       \
+                                    uint32_t full, const int(&at)[rank]) {                  \
+    asm volatile("cp.async.bulk.tensor." #rank                                              \
+                 "d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster" \
+                 " [%0], [%1, {" for_multicast "}], [%2], %3;" ::"r"(to),                   \
+                 "l"(&map), "r"(full), "h"(ctas), __VA_ARGS__                               \
+                 : "memory");                                                               \
   }
 
-TILEWIRE_TMA(1, "%3", "%4", "%2", "r"(at[0]))
-TILEWIRE_TMA(2, "%3, %4", "%4, %5", "%2, %3", "r"(at[0]), "r"(at[1]))
-TILEWIRE_TMA(3, "%3, %4, %5", "%4, %5, %6", "%2, %3, %4", "r"(at[0]), "r"(at[1]), "r"(at[2]))
-TILEWIRE_TMA(4, "%3, %4, %5, %6", "%4, %5, %6, %7", "%2, %3, %4, %5", "r"(at[0]), "r"(at[1]),
-             "r"(at[2]), "r"(at[3]))
-TILEWIRE_TMA(5, "%3, %4, %5, %6, %7", "%4, %5, %6, %7, %8", "%2, %3, %4, %5, %6", "r"(at[0]),
-             "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]))
+TILEWIRE_TMA(1, "%3", "%4", "r"(at[0]))
+TILEWIRE_TMA(2, "%3, %4", "%4, %5", "r"(at[0]), "r"(at[1]))
+TILEWIRE_TMA(3, "%3, %4, %5", "%4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]))
+TILEWIRE_TMA(4, "%3, %4, %5, %6", "%4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]))
+TILEWIRE_TMA(5, "%3, %4, %5, %6, %7", "%4, %5, %6, %7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]),
+             "r"(at[3]), "r"(at[4]))
 #undef TILEWIRE_TMA
-
-/// The stores of this thread since the last call are a group.
-TILEWIRE_DEVICE void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
 }  // namespace tilewire::device
 #endif

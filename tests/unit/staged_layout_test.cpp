@@ -104,24 +104,4 @@ TEST_CASE("boxes are as large as the engine takes them") {
   CHECK(box_extent(264) == 88);
 }
 
-TEST_CASE("results are stored in rows that the engine swizzles") {
-  CHECK(StorePiece<bf16, 256>::kRowBytes == 128);
-  CHECK(StorePiece<bf16, 256>::kBoxColumns == 64);
-  CHECK(StorePiece<float, 96>::kRowBytes == 128);
-  CHECK(StorePiece<bf16, 96>::kRowBytes == 64);
-  CHECK(StorePiece<e4m3, 96>::kRowBytes == 32);
-  CHECK(StorePiece<bf16, 8>::kRowBytes == 16);
-  CHECK(staged_pieces(4, 2048, 8192) == 4);
-  CHECK(staged_pieces(4, 2048, 6144) == 2);
-  CHECK(staged_pieces(6, 2048, 8192) == 3);
-  CHECK(staged_pieces(4, 2048, 1024) == 0);
-  for (int offset = 0; offset < 2048; ++offset) {
-    CHECK(swizzled(offset, 128) == engine_address(offset));
-    CHECK(swizzled(offset, 16) == offset);
-    // CUtensorMapSwizzle: of rows of 64 bytes two lie in a line, of 32 bytes four.
-    CHECK(swizzled(offset, 64) == (offset & ~0x30) + ((offset >> 4 ^ offset >> 7) & 3) * 16);
-    CHECK(swizzled(offset, 32) == (offset & ~0x10) + ((offset >> 4 ^ offset >> 7) & 1) * 16);
-  }
-}
-
 }  // namespace tilewire::device
