@@ -285,7 +285,7 @@ def measure(contest: Contest, arguments: argparse.Namespace) -> dict:
     result: dict = {"failed": failed} if failed else {}
     for regime in regimes(arguments.regimes, arguments.rounds):
         with Clocks(torch.cuda.current_device()) as clocks:
-            times = slowest_of(regime.measure(candidates, dist.barrier))
+            times = slowest_of(regime.measure(candidates, dist.barrier, ranks.slowest))
         found = summary(contest.product_shape(), times)
         found["clocks"] = clocks.summary()
         names = found["us"]

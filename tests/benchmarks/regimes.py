@@ -69,15 +69,19 @@ class Regime:
     rounds: int
 
     def measure(
-        self, candidates: Sequence[Candidate], before_each: Callable[[], None] = lambda: None
+        self,
+        candidates: Sequence[Candidate],
+        before_each: Callable[[], None] = lambda: None,
+        of_all_ranks: Callable[[float], float] = lambda us: us,
     ) -> Times:
-        """A B C A B C …, so that clocks and heat are alike for all."""
+        """A B C A B C …, so that clocks and heat are alike for all. `before_each`: ranks meet;
+        `of_all_ranks`: what they make of a time, so that all do as many calls."""
         replays = {each.name: 1 for each in candidates}
         for each in candidates:
             each.replay(0)
             if self.seconds > 0:
                 before_each()
-                us = each.microseconds()
+                us = of_all_ranks(each.microseconds())
                 replays[each.name] = max(1, round(1e6 * self.seconds / (us * CALLS)))
         figures: dict[str, list[float]] = {each.name: [] for each in candidates}
         self._warm(candidates, before_each, replays)

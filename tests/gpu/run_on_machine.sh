@@ -119,6 +119,7 @@ step() {
     work) pytest work 180 tests/gpu/test_dividing_work.py ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
     virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py tests/gpu/test_semaphores.py ;;
+    products) pytest products 500 tests/gpu/test_ops.py ;;
     virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
     torch) pytest torch 300 --continue-on-collection-errors tests/python ;;
     example) two example 90 examples/01_allreduce_rmsnorm.py ;;
@@ -126,7 +127,9 @@ step() {
       -p no:cacheprovider -q tests/multi_gpu/test_examples.py ;;
     multi-gpu) two multi-gpu 300 -m pytest -o pythonpath=tests/support -o timeout=0 \
       -p no:cacheprovider -q tests/multi_gpu --ignore tests/multi_gpu/test_examples.py \
-      --ignore tests/multi_gpu/test_litmus.py ;;
+      --ignore tests/multi_gpu/test_litmus.py --ignore tests/multi_gpu/test_ops.py ;;
+    multi-products) two multi-products 580 -m pytest -o pythonpath=tests/support -o timeout=0 \
+      -p no:cacheprovider -q tests/multi_gpu/test_ops.py ;;
     litmus) two litmus 400 -m pytest -o pythonpath=tests/support -o timeout=0 \
       -p no:cacheprovider -q tests/multi_gpu/test_litmus.py ;;
     hang) if [ "$gpus" -lt 2 ]; then skip hang "needs 2 GPUs, found $gpus"; else
@@ -137,11 +140,14 @@ step() {
       "$OUT/virtual_ranks.json" ;;
     single-gpu) run single-gpu 400 "$PYTHON" tests/benchmarks/single_gpu.py \
       "$OUT/single_gpu.json" ;;
+    matmul) run matmul 590 "$PYTHON" tests/benchmarks/matmul.py --json "$OUT/matmul.json" ;;
     launch) run launch 120 "$PYTHON" tests/benchmarks/launch.py "$OUT/launch.json" ;;
     benchmark) two benchmark 300 tests/benchmarks/allreduce_rmsnorm.py \
       "$OUT/allreduce_rmsnorm.json" ;;
     all-reduce) two all-reduce 500 tests/benchmarks/all_reduce.py "$OUT/all_reduce.json" ;;
     collectives) two collectives 300 tests/benchmarks/collectives.py "$OUT/collectives.json" ;;
+    gemm-communication) two gemm-communication 590 tests/benchmarks/gemm_communication.py \
+      --json "$OUT/gemm_communication.json" ;;
     barrier) two barrier 200 tests/benchmarks/barrier.py "$OUT/barrier.json" ;;
     peer-bandwidth) two peer-bandwidth 200 tests/benchmarks/peer_bandwidth.py \
       "$OUT/peer_bandwidth.json" ;;
@@ -150,8 +156,9 @@ step() {
 }
 
 steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  virtual-hang torch example examples multi-gpu litmus hang compile-time virtual-speed single-gpu
-  launch benchmark all-reduce collectives barrier peer-bandwidth)
+  products virtual-hang torch example examples multi-gpu multi-products litmus hang compile-time
+  virtual-speed single-gpu matmul launch benchmark all-reduce collectives gemm-communication barrier
+  peer-bandwidth)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
 
 echo

@@ -117,6 +117,25 @@ def test_a_controller_of_all_ranks_gives_lists(name, mode):
                 each.check(found[rank], rank)
 
 
+@pytest.mark.parametrize("mode", ["fused", "unfused"])
+@pytest.mark.parametrize("name", [REDUCE, GATHER, ALL])
+def test_pytorch_gets_pytorchs(name, mode):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    each = Problem(name, 3, 37, 128, 29, parts=("bias",), activation="silu_and_mul")
+
+    def place(array):
+        array = np.ascontiguousarray(array)
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+
+    def main(comm):
+        op = each.make(comm, mode=mode, tiling=ops.Tiling(16, 128, 16), grid=3)
+        found = each.call(op, comm.rank, place=place)
+        assert isinstance(found, torch.Tensor) and found.dtype == torch.float32
+        each.check(found.numpy(), comm.rank)
+
+    tw.spawn(main, world="3")
+
+
 def test_an_activation_of_the_users():
     @tw.function
     def squared(x):

@@ -34,6 +34,11 @@ def place_as_is(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def float64_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a · bᵀ; on GPUs another one takes its place."""
+    return a.astype(np.float64) @ b.astype(np.float64).T
+
+
 def activated(x: np.ndarray, activation: str | None) -> np.ndarray:
     if activation == "gelu":
         return 0.5 * x * (1 + np.vectorize(math.erf, otypes=[float])(x / np.sqrt(2)))
@@ -128,7 +133,7 @@ class Problem:
     def _term(self, rank: int) -> np.ndarray:
         whole = self._random((0,), (self.M, self.K), self.operand)
         a = self.a(rank) if self.is_reducing else whole
-        term = a.astype(np.float64) @ self.b(rank).astype(np.float64).T
+        term = float64_product(a, self.b(rank))
         if "scale" in self.parts:
             term *= np.float32(self.scale).astype(np.float64)
         if "row_scale" in self.parts:

@@ -171,7 +171,10 @@ class AllGatherGemm(FusedProduct):
     ) -> None:
         form = epilogue.form
         tiling = self._tiling(M, self.n, form, self.comm.size)
-        gathered = [host_view(self._full, rank)[:M] for rank in operands.ranks]
+        gathered = [
+            host_view(self._full, rank, like)[:M]
+            for rank, like in zip(operands.ranks, operands.a, strict=True)
+        ]
         all_gather_gemm_kernel(form)[self.grid](
             for_launch(self.comm, operands.a),
             for_launch(self.comm, operands.b),
@@ -194,7 +197,8 @@ class AllGatherGemm(FusedProduct):
             if form.is_paired:
                 shape = (M, operands.right[i].rows)
                 product = empty(operands.a[i], shape, self.dtype, self.name)
-            multiply(host_view(self._full, rank)[:M], operands.b[i], product, self.precision)
+            full = host_view(self._full, rank, operands.a[i])[:M]
+            multiply(full, operands.b[i], product, self.precision)
             products.append(product)
         if form:
             finish_kernel(form)[tw.auto](

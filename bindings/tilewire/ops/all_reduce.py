@@ -104,7 +104,10 @@ class GemmAllReduce(FusedProduct):
         self._require_at_most("N", N, self.max_n)
         columns = operands.columns(epilogue.form, None, epilogue.residual)[0]
         window = self._result if out is None else self._own_window(out, M, columns)
-        views = [host_view(window, rank)[:M, :columns] for rank in operands.ranks]
+        views = [
+            host_view(window, rank, like)[:M, :columns]
+            for rank, like in zip(operands.ranks, operands.a, strict=True)
+        ]
         few = sends_all_to_all(M, self.comm.size) if self.few is None else self.few
         if self._choose(M, N, operands.dtype) == "unfused":
             self._unfused(operands, window, views, few, columns, epilogue)

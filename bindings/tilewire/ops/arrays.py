@@ -88,14 +88,11 @@ def empty(like: Any, shape: tuple[int, ...], dtype: DType, what: str) -> Any:
     return numpy.empty(shape, to_numpy_dtype(dtype))
 
 
-def host_view(window: Window, rank: int) -> Any:
-    """Rank `rank`'s copy of a window, which this process drives: a NumPy array, on GPUs a PyTorch
-    tensor, or where there is no PyTorch an object with DLPack."""
-    copy = window.at(rank)
-    if window.device == "cpu":
-        return copy
-    try:
+def host_view(window: Window, rank: int, like: Any) -> Any:
+    """Rank `rank`'s copy of a window, which this process drives, as an array of the library of
+    `like`: NumPy's or PyTorch's; else an object with DLPack."""
+    if is_torch(like):
         import torch
-    except ImportError:
-        return copy
-    return torch.from_dlpack(copy)
+
+        return torch.from_dlpack(_tilewire.Window.at(window, rank))
+    return window.at(rank)

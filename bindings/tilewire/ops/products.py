@@ -69,8 +69,10 @@ def _multiply_torch(a: Any, b: Any, out: Any, precision: str) -> None:
     try:
         if out.dtype == a.dtype:
             torch.matmul(a, b.t(), out=out)
+        elif a.is_cuda and out.dtype == torch.float32:
+            out.copy_(torch.mm(a, b.t(), out_dtype=out.dtype))
         else:
-            out.copy_(torch.matmul(a, b.t()))
+            out.copy_(torch.matmul(a.float(), b.float().t()))
     finally:
         torch.backends.cuda.matmul.allow_tf32 = allowed
 

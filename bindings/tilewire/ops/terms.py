@@ -16,7 +16,7 @@ def store_terms(operands: Operands, terms: tw.Window, epilogue: Epilogue) -> lis
     views = []
     for i, rank in enumerate(operands.ranks):
         require_library(op.name, operands.left[i], operands.right[i], op.comm.device)
-        views.append(host_view(terms, rank)[:M, :N])
+        views.append(host_view(terms, rank, operands.a[i])[:M, :N])
         multiply(operands.a[i], operands.b[i], views[i], op.precision)
     form = epilogue.form.of_terms()
     if form:
