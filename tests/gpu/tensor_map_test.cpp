@@ -48,15 +48,15 @@ TEST_CASE("tensor maps: boxes of tensors of rank 1 to 3, zeros outside") {
   for (const DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kF64}) {
     const std::int64_t row = 64 / num_bytes(dtype);  // elements
     check_boxes({.dtype = dtype, .shape = {5 * row + 3}, .dimensions = {0}, .box = {row}},
-                {{0}, {row}, {5}, {5 * row}, {6 * row}, {-3}});
+                {{0}, {row}, {row / 4}, {5 * row}, {6 * row}, {-row / 4}});
     check_boxes({.dtype = dtype,
                  .shape = {21, 2 * row - 1},
                  .strides = {2 * row, 1},
                  .dimensions = {1, 0},
                  .box = {row, 8}},
-                {{0, 0}, {row, 8}, {row, 16}, {3, 20}, {-1, -7}, {2 * row, 0}, {0, 21}});
+                {{0, 0}, {row, 8}, {row, 16}, {row / 4, 20}, {-row / 4, -7}, {2 * row, 0}, {0, 21}});
     check_boxes({.dtype = dtype, .shape = {3, 9, row}, .dimensions = {2, 1, 0}, .box = {row, 4, 2}},
-                {{0, 0, 0}, {0, 8, 1}, {1, 3, 2}, {0, -2, -1}, {0, 0, 3}});
+                {{0, 0, 0}, {0, 8, 1}, {row / 4, 3, 2}, {0, -2, -1}, {0, 0, 3}});
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("tensor maps: outer dimensions in any order, and of one element with a
   check_boxes({.shape = {1, 61}, .strides = {61, 1}, .dimensions = {1, 0}, .box = {32, 4}},
               {{0, 0}, {32, 0}, {0, -1}});
   check_boxes({.shape = {9, 1}, .strides = {64, 7}, .dimensions = {1, 0}, .box = {8, 4}},
-              {{0, 0}, {0, 7}, {-1, 3}});
+              {{0, 0}, {0, 7}, {-8, 3}});
 }
 
 TEST_CASE("tensor maps: a swizzled box has the chunks of each row in another order") {

@@ -19,6 +19,8 @@ struct Gemm {
   bool is_window = false;
   bool waits = false;  ///< for a flag, before each tile
   std::int64_t cluster = 1;
+  bool is_by_lines = false;  ///< a is [K, M]
+  std::int64_t split = 0;    ///< parts of M
   std::string target = "sm_90a:world=2";
 
   Program lowered() const {
@@ -27,14 +29,15 @@ struct Gemm {
     const auto extents = [](const char* rows, const char* columns) {
       return std::vector<Dimension>{{kDynamic, rows}, {kDynamic, columns}};
     };
-    Value* a = is_window ? b.window("a", dtype, extents("M", "K"))
-                         : b.tensor("a", dtype, extents("M", "K"));
+    const auto of_a = is_by_lines ? extents("K", "M") : extents("M", "K");
+    Value* a = is_window ? b.window("a", dtype, of_a) : b.tensor("a", dtype, of_a);
     Value* right = b.tensor("b", dtype, extents("N", "K"));
     Value* c = b.tensor("c", DType::kBF16, extents("M", "N"));
     Value* ready = waits ? b.flag("ready", {{64, {}}}) : nullptr;
     TileOrder order;
     order.order = "grouped";
     order.cluster = cluster;
+    if (split > 0) order.split = split;
     const TileGrid grid = b.tiles(b.dimension("M"), b.dimension("N"), rows, columns, order);
     b.for_persistent(grid.count, {}, [&](Value* i, const Values&) -> std::vector<Operand> {
       const Work t = b.tile(grid, i);
@@ -42,9 +45,13 @@ struct Gemm {
       if (waits) b.wait(b.slice(ready, {Index::at(t.part)}));
       Builder::MatmulOptions options;
       options.block_k = 128 / num_bytes(dtype);
+      options.transpose_a = is_by_lines;
       options.transpose_b = true;
+      const Index depth =
+          skipped_depth == 0 ? Index::all() : Index::range(skipped_depth, b.dimension("K"));
       Value* product =
-          b.matmul(b.slice(a, {t.m, Index::all()}), b.slice(right, {t.n, Index::all()}), options);
+          b.matmul(is_by_lines ? b.slice(a, {Index::all(), t.m}) : b.slice(a, {t.m, Index::all()}),
+                   b.slice(right, {t.n, Index::all()}), options);
       b.store(b.slice(c, {t.m, t.n}), product);
       if (t.exists != nullptr) {
         b.begin_else({});
@@ -126,6 +133,13 @@ TEST_CASE("roles are split where TMA and wgmma do the work") {
   gemm = {};
   gemm.is_mappable = false;
   CHECK(!is_split(gemm));
+  gemm = {};
+  gemm.is_by_lines = true;
+  CHECK(is_split(gemm));
+  gemm.split = 3;  // a part may begin where no box does: at no multiple of 16 bytes
+  CHECK(!is_split(gemm));
+  gemm.is_by_lines = false;
+  CHECK(is_split(gemm));
   gemm = {};
   gemm.rows = 40;  // no whole instruction
   CHECK(!is_split(gemm));
