@@ -47,8 +47,6 @@ struct Gemm {
       options.block_k = 128 / num_bytes(dtype);
       options.transpose_a = is_by_lines;
       options.transpose_b = true;
-      const Index depth =
-          skipped_depth == 0 ? Index::all() : Index::range(skipped_depth, b.dimension("K"));
       Value* product =
           b.matmul(is_by_lines ? b.slice(a, {Index::all(), t.m}) : b.slice(a, {t.m, Index::all()}),
                    b.slice(right, {t.n, Index::all()}), options);
