@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,12 +38,14 @@ from regimes import Candidate, Clocks, regimes
 from timing import machine, write
 
 DTYPES = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
-# Per number of rows of C; the first that is large enough.
+# Per number of rows of C, for 2 bytes; the first that is large enough.
 TILES = {
-    16: ["16x64x128x8", "16x128x128x6"],
-    64: ["64x64x128x6", "64x128x64x6"],
-    128: ["128x64x64x8", "64x128x64x6"],
-    1 << 30: ["128x256x64x4", "128x256x64x4:g16", "128x256x64x4:c2", "128x128x64x6"],
+    16: ["16x64x256x5", "16x64x128x8"],
+    32: ["32x64x128x8"],
+    64: ["64x64x128x6", "64x128x64x8"],
+    128: ["64x128x64x8", "128x64x64x8"],
+    1024: ["128x256x64x4", "128x128x64x6", "64x128x64x8"],
+    1 << 30: ["128x256x64x4", "128x256x64x4:c2", "128x256x64x4:g16", "128x128x64x6"],
 }
 # Of products of N(0, 1), relative to the size of the result, sqrt(K): rounding to bf16, and for fp8
 # the tensor cores' own sums of 14 bits.
@@ -134,8 +137,12 @@ def of_tilewire(buffers: Buffers, variants: list[Variant]) -> dict[str, Callable
 def default_variants(shape: Shape, dtype: str) -> list[Variant]:
     texts = next(texts for rows, texts in TILES.items() if rows >= shape.M)
     variants = [Variant.parse(text) for text in texts]
-    if dtype == "fp8":  # as many bytes
-        variants = [Variant(**{**vars(each), "BK": 2 * each.BK}) for each in variants]
+    if dtype == "fp8":  # as many bytes, summed in f32 and as the tensor cores do
+        variants = [
+            dataclasses.replace(each, BK=2 * each.BK, is_fast=is_fast)
+            for each in variants
+            for is_fast in (False, True)
+        ]
     return variants
 
 

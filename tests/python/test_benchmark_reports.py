@@ -39,7 +39,7 @@ def test_shapes():
     [
         ("128x256", "128x256x64x4:g8"),
         ("64x128x32x3:g16", "64x128x32x3:g16"),
-        ("128x256x64x4:c2:s:n132", "128x256x64x4:g8:c2:s:n132"),
+        ("128x256x64x4:c2:s:f:n132", "128x256x64x4:g8:c2:s:f:n132"),
     ],
 )
 def test_variants(text, shown):

@@ -8,6 +8,7 @@ from ops_problems import PARTS, Problem, activated
 from tilewire import ops
 from tilewire.ops.choice import RULES, choose
 from tilewire.ops.choice import Problem as Choice
+from tilewire.ops.tiling import choose_tiling, choose_tiling_of_few, most_tiles, num_tiles
 
 BF16 = ml_dtypes.bfloat16
 TILING = ops.Tiling(BM=16, BN=32, BK=16)
@@ -271,3 +272,27 @@ def test_choices():
     assert chosen(op=REDUCE, width=4097) == chosen(width=4097, dtype=tw.e4m3) == "fused"
     assert chosen("sm_80", has_library=False) == "fused"
     assert chosen(mode="unfused") == chosen("sm_80", mode="unfused") == "unfused"
+
+
+def test_tilings():
+    hopper, ampere, cpu = tw.Target("sm_90a"), tw.Target("sm_80"), tw.Target("cpu")
+
+    def chosen(target, M, N, dtype=tw.bf16, parts=2, **more):
+        found = choose_tiling(target, M, N, dtype, parts, **more)
+        return found.BM, found.BN, found.BK
+
+    assert chosen(hopper, 8192, 8192) == (128, 256, 64)
+    assert chosen(hopper, 8192, 8192, tw.e4m3) == (128, 256, 128)
+    assert chosen(hopper, 8192, 8192, tw.f32) == (128, 256, 32)
+    assert chosen(hopper, 1024, 1024)[0] * chosen(hopper, 1024, 1024)[1] < 128 * 256  # for 132 SMs
+    assert chosen(hopper, 64, 256, is_paired=True)[1] == 128
+    assert chosen(ampere, 8192, 8192)[:2] == (128, 128) and chosen(cpu, 9, 9)[:2] == (32, 128)
+    few = [choose_tiling_of_few(M, tw.bf16).BM for M in (1, 16, 17, 64, 128)]
+    assert few == [16, 16, 32, 64, 64]
+    assert choose_tiling_of_few(1, tw.bf16, is_paired=True).BN == 128
+    for tiling in (None, ops.Tiling(16, 16)):
+        most = most_tiles(hopper, tiling, 1000, 700)
+        for M, N in ((1000, 700), (999, 512), (1, 1), (0, 700)):
+            each = tiling or choose_tiling(hopper, M, N, tw.bf16, 1)
+            assert num_tiles(each, M, N) <= most
+    assert num_tiles(ops.Tiling(16, 16), 33, 17, parts=3) == 3 * 2 and num_tiles(TILING, 0, 5) == 0

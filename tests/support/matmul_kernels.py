@@ -15,10 +15,11 @@ def matmul(
     STAGES: tw.const = 4,
     GROUP: tw.const = 8,
     CLUSTER: tw.const = 1,
+    PRECISION: tw.const = "tf32",
 ):
     tiles = tw.tiles(M, N, BM, BN, order="grouped", group=GROUP, cluster=CLUSTER)
     for t in tw.persistent(tiles):
-        product = tw.matmul(a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES)
+        product = tw.matmul(a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION)
         tw.store(c[t.m, t.n], product)
 
 
@@ -37,8 +38,9 @@ def matmul_static(
     STAGES: tw.const = 4,
     GROUP: tw.const = 8,
     CLUSTER: tw.const = 1,
+    PRECISION: tw.const = "tf32",
 ):
     tiles = tw.tiles(M, N, BM, BN, order="grouped", group=GROUP, cluster=CLUSTER)
     for t in tw.persistent(tiles):
-        product = tw.matmul(a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES)
+        product = tw.matmul(a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION)
         tw.store(c[t.m, t.n], product)

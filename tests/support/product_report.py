@@ -53,35 +53,39 @@ class Variant:
     GROUP: int = 8
     CLUSTER: int = 1
     is_static: bool = False
+    is_fast: bool = False
     grid: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Variant:
-        """`128x256x64x4`, then any of `g16` (group), `c2` (cluster), `s` (static extents), `n132`
-        (grid), with colons: `128x256x64x4:g16:c2`."""
+        """`128x256x64x4`, then any of `g16` (group), `c2` (cluster), `s` (static extents), `f`
+        (fast sums of fp8), `n132` (grid), with colons: `128x256x64x4:g16:c2`."""
         tile, *options = text.split(":")
         numbers = [int(each) for each in tile.split("x")]
         if not 2 <= len(numbers) <= 4:
             raise ValueError(f"{text!r}: a tile is BMxBN, BMxBNxBK or BMxBNxBKxSTAGES")
         named: dict[str, int | bool] = {}
         for each in options:
-            if each == "s":
-                named["is_static"] = True
+            if each in ("s", "f"):
+                named["is_static" if each == "s" else "is_fast"] = True
             elif each[:1] in ("g", "c", "n") and each[1:].isdigit():
                 named[{"g": "GROUP", "c": "CLUSTER", "n": "grid"}[each[0]]] = int(each[1:])
             else:
-                raise ValueError(f"{text!r}: {each!r} is none of g8, c2, s, n132")
+                raise ValueError(f"{text!r}: {each!r} is none of g8, c2, s, f, n132")
         return cls(*numbers, **named)
 
     def __str__(self) -> str:
         text = f"{self.BM}x{self.BN}x{self.BK}x{self.STAGES}:g{self.GROUP}"
         text += f":c{self.CLUSTER}" if self.CLUSTER > 1 else ""
-        text += ":s" if self.is_static else ""
+        text += (":s" if self.is_static else "") + (":f" if self.is_fast else "")
         return text + (f":n{self.grid}" if self.grid else "")
 
-    def constants(self) -> dict[str, int]:
+    def constants(self) -> dict[str, int | str]:
+        """As the kernels of matmul_kernels.py take them."""
+        names = ("BM", "BN", "BK", "STAGES", "GROUP", "CLUSTER")
         return {
-            name: getattr(self, name) for name in ("BM", "BN", "BK", "STAGES", "GROUP", "CLUSTER")
+            **{name: getattr(self, name) for name in names},
+            "PRECISION": "fast" if self.is_fast else "tf32",
         }
 
 

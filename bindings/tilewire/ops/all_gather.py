@@ -157,7 +157,7 @@ class AllGatherGemm(FusedProduct):
             self._launch(operands, M, results, epilogue, self._copies.ready, PUSH=0, ROWS=rows)
             self._copies.end()
         else:
-            rows = self._tiling(M, self.n, epilogue.form, self.comm.size).BM
+            rows = self._tiling(M, self.n, operands.dtype, epilogue.form).BM
             self._launch(operands, M, results, epilogue, self._set, PUSH=PUSHERS, ROWS=rows)
 
     def _launch(
@@ -170,7 +170,7 @@ class AllGatherGemm(FusedProduct):
         **constants: int,
     ) -> None:
         form = epilogue.form
-        tiling = self._tiling(M, self.n, form, self.comm.size)
+        tiling = self._tiling(M, self.n, operands.dtype, form)
         gathered = [
             host_view(self._full, rank, like)[:M]
             for rank, like in zip(operands.ranks, operands.a, strict=True)

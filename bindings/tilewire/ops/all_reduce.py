@@ -131,7 +131,7 @@ class GemmAllReduce(FusedProduct):
     ) -> None:
         part, ready = self._slots
         form = epilogue.form
-        tiling = self._tiling(operands.num_rows, operands.num_columns, form, self.comm.size)
+        tiling = self._tiling(operands.num_rows, operands.num_columns, operands.dtype, form)
         gemm_all_reduce_kernel(form)[self.grid](
             for_launch(self.comm, operands.a),
             for_launch(self.comm, operands.b),
@@ -156,7 +156,9 @@ class GemmAllReduce(FusedProduct):
         )
 
     def _tiling_of_few(self, operands: Operands, epilogue: Epilogue) -> Tiling:
-        return self.tiling or choose_tiling_of_few(operands.num_rows, epilogue.form.is_paired)
+        return self.tiling or choose_tiling_of_few(
+            operands.num_rows, operands.dtype, epilogue.form.is_paired
+        )
 
     def _num_slots(self, operands: Operands, tiling: Tiling) -> int:
         most = SLOTS if self.grid is tw.auto else min(self.grid, SLOTS)

@@ -27,7 +27,7 @@ class FusedProduct:
       send each other of sums.
     - `mode`: "fused" is one kernel, "unfused" the library's product (cuBLAS through PyTorch, NumPy
       on the CPU) and a collective, "auto" what `tilewire.ops.choice` says for the shape.
-    - `precision` of f32 operands, as `tw.matmul` has it.
+    - `precision` of f32 and fp8 operands, as `tw.matmul` has it.
     - `tiling`, `grid`: instead of those that are chosen for the shape. Alike on all ranks.
     - `lane`: launches run on it, instead of lane 0.
     """
@@ -47,8 +47,10 @@ class FusedProduct:
         lane: Lane | None = None,
     ) -> None:
         check_mode(self.name, mode)
-        if precision not in ("tf32", "ieee"):
-            raise UserError(f'{self.name}: precision= is "tf32" or "ieee", found {precision!r}')
+        if precision not in ("tf32", "ieee", "fast"):
+            raise UserError(
+                f'{self.name}: precision= is "tf32", "ieee" or "fast", found {precision!r}'
+            )
         self.comm, self.maker = comm, lane or comm
         self.dtype = as_dtype(dtype)
         self.partial = self.dtype if partial is None else as_dtype(partial)
@@ -61,8 +63,10 @@ class FusedProduct:
         problem = Problem(self.name, M, width, self.comm.size, dtype, target.architecture)
         return choose(self.mode, problem, has_library(self.comm.device))
 
-    def _tiling(self, M: int, N: int, form: Form, parts: int) -> Tiling:
-        tiling = self.tiling or choose_tiling(self.comm.target, M, N, parts, form.is_paired)
+    def _tiling(self, M: int, N: int, dtype: DType, form: Form) -> Tiling:
+        """Of a product of [M, N] whose rows the ranks share."""
+        target, size = self.comm.target, self.comm.size
+        tiling = self.tiling or choose_tiling(target, M, N, dtype, size, form.is_paired)
         if form.is_paired and tiling.BN % (2 * HALF) != 0:
             raise UserError(
                 f'{self.name}: "silu_and_mul" takes tiles of a multiple of {2 * HALF} columns, '

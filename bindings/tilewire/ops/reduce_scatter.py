@@ -82,7 +82,7 @@ class GemmReduceScatter(FusedProduct):
     def _fused(self, operands: Operands, M: int, N: int, c: Any, epilogue: Epilogue) -> None:
         part, ready = self._slots
         form = epilogue.form
-        tiling = self._tiling(M, N, form, self.comm.size)
+        tiling = self._tiling(M, N, operands.dtype, form)
         a, b = for_launch(self.comm, operands.a), for_launch(self.comm, operands.b)
         gemm_reduce_scatter_kernel(form)[self.grid](
             a, b, epilogue.operands(form, "R"), part, ready, c, **self._constants(tiling)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tilewire._tilewire import Target
+    from tilewire._tilewire import DType, Target
 
 SMS = 132  # of an H100 and an H200: waves are counted by them
 
@@ -27,16 +27,14 @@ class Tiling:
         return dict(vars(self))
 
 
-# Rates where nothing else counts, relative to the first.
+# Rates where nothing else counts, relative to the first; docs/performance.md has figures of these
+# tiles. K is counted in elements of 2 bytes.
 HOPPER = {
     Tiling(128, 256, 64, 4): 1.0,
     Tiling(128, 128, 64, 6): 0.87,
-    Tiling(64, 256, 64, 4): 0.8,
-    Tiling(64, 128, 64, 6): 0.7,
-    Tiling(64, 64, 64, 8): 0.55,
+    Tiling(64, 128, 64, 8): 0.75,
+    Tiling(64, 64, 128, 6): 0.55,
 }
-
-
 OTHER_GPUS = {Tiling(128, 128, 32, 3): 1.0, Tiling(64, 128, 32, 3): 0.8}
 CPU = {Tiling(32, 128, 64): 1.0}
 
@@ -56,7 +54,7 @@ def num_tiles(tiling: Tiling, M: int, N: int, parts: int = 1) -> int:
 
 
 def choose_tiling(
-    target: Target, M: int, N: int, parts: int = 1, is_paired: bool = False
+    target: Target, M: int, N: int, dtype: DType, parts: int = 1, is_paired: bool = False
 ) -> Tiling:
     """For a product of [M, N]. Depends on nothing that differs by rank: ranks must agree.
     `is_paired`: columns go in blocks of 128, of which tiles hold whole ones."""
@@ -67,13 +65,24 @@ def choose_tiling(
         waves = -(-num_tiles(tiling, M, N, parts) // SMS)
         return waves * tiling.BM * tiling.BN / rates[tiling]
 
-    return min(candidates, key=time)
+    return of_dtype(min(candidates, key=time), dtype)
 
 
-def choose_tiling_of_few(M: int, is_paired: bool = False) -> Tiling:
+FEW = {16: Tiling(16, 64, 256, 5, 1), 32: Tiling(32, 64, 128, 8, 1), 64: Tiling(64, 64, 128, 6, 1)}
+"""By the number of rows that they are for at most; the last one for more, too."""
+
+
+def choose_tiling_of_few(M: int, dtype: DType, is_paired: bool = False) -> Tiling:
     """Where M is so small that reading [N, K] is what takes time: enough tiles for all SMs."""
-    rows = next((rows for rows in (16, 32) if rows >= M), 64)
-    return Tiling(rows, 128 if is_paired else 64, 64, 8, 1)
+    tiling = FEW[next((rows for rows in FEW if rows >= M), 64)]
+    if is_paired:
+        tiling = replace(tiling, BN=128, BK=max(tiling.BK // 2, 64))
+    return of_dtype(tiling, dtype)
+
+
+def of_dtype(tiling: Tiling, dtype: DType) -> Tiling:
+    """As many bytes of K, for operands of another dtype than 2 bytes."""
+    return replace(tiling, BK=tiling.BK * 2 // dtype.num_bytes)
 
 
 def most_tiles(target: Target, tiling: Tiling | None, M: int, N: int) -> int:
