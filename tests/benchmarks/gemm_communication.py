@@ -251,8 +251,8 @@ class AllReduce(Contest):
             **self.variants(make),
         }
         if M <= 512:
-            calls["tilewire fused, owners"] = make(mode="fused", few=False)
-            calls["tilewire fused, channels"] = make(mode="fused", few=True)
+            for way in ("owners", "channels", "flags"):
+                calls[f"tilewire fused, {way}"] = make(mode="fused", way=way)
         return calls
 
 

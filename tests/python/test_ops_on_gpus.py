@@ -21,10 +21,10 @@ PROGRAMS = {
         {
             **OPERANDS,
             "full": "window:bf16[?,?]",
-            "gathered": "bf16[?,?]",
             "ready": "flag[2,64]",
             "PUSH": 16,
             "ROWS": 64,
+            "SCHEDULE": "static",
             **TILED,
         },
     ),
@@ -32,6 +32,7 @@ PROGRAMS = {
         all_reduce.gemm_all_reduce_kernel,
         {**OPERANDS, **SLOTS, "c": "window:bf16[?,?]", **TILED},
     ),
+    "gemm_to_all": (all_reduce.gemm_to_all_kernel, {**OPERANDS, **SLOTS, **TILED}),
     "gemm_exchange": (
         all_reduce.gemm_exchange_kernel,
         {**OPERANDS, "ch": "channel[2,128]:reserved:1:bf16[64,128]", **TILED},

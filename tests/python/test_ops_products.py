@@ -16,7 +16,8 @@ OPS = [
     "all_gather_gemm",
     "all_gather_gemm by copies",
     "gemm_all_reduce",
-    "gemm_all_reduce of few",
+    "gemm_all_reduce by channels",
+    "gemm_all_reduce by flags",
 ]
 WORLDS = ["1", "2", "3", "8"]
 TILING = ops.Tiling(BM=16, BN=32, BK=16)
@@ -33,7 +34,7 @@ def problem(name, size, M, N, K, **more):
 def options_for(name, mode="fused", tiling=TILING):
     options = {"mode": mode, "tiling": tiling, "grid": 3}
     if name.startswith("gemm_all_reduce"):
-        options["few"] = name.endswith("few")
+        options["way"] = name.partition(" by ")[2] or "owners"
     if name.startswith("all_gather_gemm"):
         options["transport"] = "copies" if name.endswith("copies") else "stores"
     return options

@@ -60,16 +60,16 @@ def test_transposed_operands_and_results(name, mode):
     tw.spawn(main, world="2")
 
 
-@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("way", ["owners", "channels", "flags"])
 @pytest.mark.parametrize("mode", ["fused", "unfused"])
-def test_an_all_reduce_into_a_window_of_the_users(mode, few):
+def test_an_all_reduce_into_a_window_of_the_users(mode, way):
     each = Problem(ALL, 3, 37, 41, 29)
 
     def main(comm):
         window = comm.window((40, 45), tw.f32)
         window.numpy()[...] = -7
         comm.barrier()
-        op = each.make(comm, mode=mode, few=few, **OPTIONS)
+        op = each.make(comm, mode=mode, way=way, **OPTIONS)
         found = each.call(op, comm.rank, window)
         each.check(found, comm.rank)
         assert np.shares_memory(found, window.numpy())

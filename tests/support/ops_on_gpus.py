@@ -95,8 +95,9 @@ OPS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm_reduce_scatter": ("gemm_reduce_scatter", {}),
     "all_gather_gemm by stores": ("all_gather_gemm", {"transport": "stores"}),
     "all_gather_gemm by copies": ("all_gather_gemm", {"transport": "copies"}),
-    "gemm_all_reduce": ("gemm_all_reduce", {"few": False}),
-    "gemm_all_reduce of few": ("gemm_all_reduce", {"few": True}),
+    "gemm_all_reduce": ("gemm_all_reduce", {"way": "owners"}),
+    "gemm_all_reduce by channels": ("gemm_all_reduce", {"way": "channels"}),
+    "gemm_all_reduce by flags": ("gemm_all_reduce", {"way": "flags"}),
 }
 FORMS: list[dict[str, Any]] = [
     {},

@@ -171,18 +171,14 @@ class AllGatherGemm(FusedProduct):
     ) -> None:
         form = epilogue.form
         tiling = self._tiling(M, self.n, operands.dtype, form)
-        gathered = [
-            host_view(self._full, rank, like)[:M]
-            for rank, like in zip(operands.ranks, operands.a, strict=True)
-        ]
         all_gather_gemm_kernel(form)[self.grid](
             for_launch(self.comm, operands.a),
             for_launch(self.comm, operands.b),
             epilogue.operands(form, "M"),
             self._full,
-            for_launch(self.comm, gathered),
             ready,
             for_launch(self.comm, results),
+            SCHEDULE="static" if self.comm.target.architecture == "sm_90a" else "dynamic",
             **constants,
             **self._constants(tiling),
         )

@@ -8,16 +8,16 @@ from typing import Any
 import tilewire as tw
 from tilewire.errors import UserError
 from tilewire.ops.arrays import for_launch, host_view
-from tilewire.ops.choice import sends_all_to_all
+from tilewire.ops.choice import most_rows_to_all, way_of_few
 from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
+from tilewire.ops.few_rows import FewRows
 from tilewire.ops.fused_product import FusedProduct, Operands
-from tilewire.ops.kernels.all_reduce import gemm_all_reduce_kernel, gemm_exchange_kernel
-from tilewire.ops.kernels.collectives import all_reduce_kernel, exchange_kernel
+from tilewire.ops.kernels.all_reduce import gemm_all_reduce_kernel
+from tilewire.ops.kernels.collectives import all_reduce_kernel
 from tilewire.ops.terms import store_terms
-from tilewire.ops.tiling import Tiling, choose_tiling_of_few, most_tiles, num_tiles
+from tilewire.ops.tiling import most_tiles
 
-SLOTS = 128
-"""Program instances that exchange tiles at most; each has a slot of its own."""
+WAYS = ("auto", "owners", "channels", "flags")
 
 
 class GemmAllReduce(FusedProduct):
@@ -54,14 +54,19 @@ class GemmAllReduce(FusedProduct):
         *,
         max_m: int,
         max_n: int,
-        few: bool | None = None,
+        way: str = "auto",
         **options: Any,
     ) -> None:
-        """`few`: whether all send all to all; None: where that is faster. `options`: those of
-        `FusedProduct`."""
+        """`way`: tiles have "owners", or all are sent to all, by "channels" or with "flags".
+        `options`: those of `FusedProduct`."""
         super().__init__(comm, dtype, **options)
-        self.max_m, self.max_n, self.few = max_m, max_n, few
-        self._channels: dict[tuple[int, int], tw.Channel] = {}
+        if way not in WAYS:
+            raise UserError(
+                f"{self.name}: way= is one of {', '.join(map(repr, WAYS))}, found {way!r}"
+            )
+        self.max_m, self.max_n, self.way = max_m, max_n, way
+        most = most_rows_to_all(comm.size) if way == "auto" else max_m
+        self._few = FewRows(self, min(max_m, most), max_n)
 
     @functools.cached_property
     def _slots(self) -> tuple[tw.Window, tw.Flag]:
@@ -78,14 +83,6 @@ class GemmAllReduce(FusedProduct):
     @functools.cached_property
     def _result(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.max_n), self.dtype)
-
-    def _channel(self, tiling: Tiling) -> tw.Channel:
-        tile = (tiling.BM, tiling.BN)
-        if tile not in self._channels:
-            self._channels[tile] = self.maker.channel(
-                (self.comm.size, SLOTS), tile, self.partial, exchange=True, signed_zero=False
-            )
-        return self._channels[tile]
 
     def __call__(
         self,
@@ -108,14 +105,23 @@ class GemmAllReduce(FusedProduct):
             host_view(window, rank, like)[:M, :columns]
             for rank, like in zip(operands.ranks, operands.a, strict=True)
         ]
-        few = sends_all_to_all(M, self.comm.size) if self.few is None else self.few
+        way = self._way(M)
         if self._choose(M, N, operands.dtype) == "unfused":
-            self._unfused(operands, window, views, few, columns, epilogue)
-        elif few:
-            self._fused_few(operands, views, epilogue)
+            self._unfused(operands, window, views, way, columns, epilogue)
+        elif way == "channels":
+            self._few.by_channels(operands, views, epilogue)
+        elif way == "flags":
+            self._few.by_flags(operands, views, epilogue)
         else:
-            self._fused(operands, window, columns, epilogue)
+            self._by_owners(operands, window, columns, epilogue)
         return for_launch(self.comm, views)
+
+    def _way(self, M: int) -> str:
+        if self.way != "auto":
+            return self.way
+        if most_rows_to_all(self.comm.size) < M:
+            return "owners"
+        return way_of_few(self.comm.target.architecture)
 
     def _own_window(self, out: Any, M: int, columns: int) -> tw.Window:
         is_window = isinstance(out, tw.Window) and out.comm is self.comm and out.rotate == 0
@@ -126,7 +132,7 @@ class GemmAllReduce(FusedProduct):
             )
         return out
 
-    def _fused(
+    def _by_owners(
         self, operands: Operands, window: tw.Window, columns: int, epilogue: Epilogue
     ) -> None:
         part, ready = self._slots
@@ -143,49 +149,20 @@ class GemmAllReduce(FusedProduct):
             **self._constants(tiling),
         )
 
-    def _fused_few(self, operands: Operands, views: list[Any], epilogue: Epilogue) -> None:
-        form = epilogue.form
-        tiling = self._tiling_of_few(operands, epilogue)
-        gemm_exchange_kernel(form)[self._num_slots(operands, tiling)](
-            for_launch(self.comm, operands.a),
-            for_launch(self.comm, operands.b),
-            epilogue.operands(form, "M"),
-            self._channel(tiling),
-            for_launch(self.comm, views),
-            **self._constants(tiling),
-        )
-
-    def _tiling_of_few(self, operands: Operands, epilogue: Epilogue) -> Tiling:
-        return self.tiling or choose_tiling_of_few(
-            operands.num_rows, operands.dtype, epilogue.form.is_paired
-        )
-
-    def _num_slots(self, operands: Operands, tiling: Tiling) -> int:
-        most = SLOTS if self.grid is tw.auto else min(self.grid, SLOTS)
-        return max(min(most, num_tiles(tiling, operands.num_rows, operands.num_columns)), 1)
-
     def _unfused(
         self,
         operands: Operands,
         window: tw.Window,
         views: list[Any],
-        few: bool,
+        way: str,
         columns: int,
         epilogue: Epilogue,
     ) -> None:
         terms = store_terms(operands, self._terms, epilogue)
-        form = epilogue.form.of_sum()
-        if few:
-            tiling = self._tiling_of_few(operands, epilogue)
-            exchange_kernel(form)[self._num_slots(operands, tiling)](
-                for_launch(self.comm, terms),
-                epilogue.operands(form, "M"),
-                self._channel(tiling),
-                for_launch(self.comm, views),
-                BM=tiling.BM,
-                BN=tiling.BN,
-            )
+        if way != "owners":
+            self._few.behind_library(operands, terms, views, epilogue)
             return
+        form = epilogue.form.of_sum()
         all_reduce_kernel(form)[self.grid](
             self._terms,
             epilogue.operands(form, "M"),

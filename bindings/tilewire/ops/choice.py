@@ -69,14 +69,20 @@ def choose(mode: str, problem: Problem, has_library: bool = True) -> str:
     return "fused" if rule is None or not has_library else rule.mode
 
 
-EXCHANGED_ROWS = 256
-"""That a rank sends at most, to all peers together, where all send all to all."""
+ROWS_TO_ALL = 256
+"""That a rank sends at most, to all peers together, where an all-reduce sends all to all: one hop,
+but each row as often as there are peers, where owners of parts take two hops and two rows."""
 
 
-def sends_all_to_all(M: int, world_size: int) -> bool:
-    """Whether an all-reduce of M rows is one exchange, which takes one hop, or has an owner for
-    each part, which takes two and sends each row twice at most."""
-    return M * (world_size - 1) <= EXCHANGED_ROWS
+def most_rows_to_all(world_size: int) -> int:
+    """M up to which an all-reduce sends all to all."""
+    return ROWS_TO_ALL // max(world_size - 1, 1)
+
+
+def way_of_few(architecture: str) -> str:
+    """By channels a tile announces itself, which saves a fence and a hop of the flag: 1 to 2 us.
+    Hopper's products by TMA and wgmma don't go with channels yet, which counts for more."""
+    return "flags" if architecture == "sm_90a" else "channels"
 
 
 def check_mode(what: str, mode: str) -> None:

@@ -89,3 +89,7 @@ def most_tiles(target: Target, tiling: Tiling | None, M: int, N: int) -> int:
     """How many tiles [M, N] may have."""
     candidates = candidates_for(target) if tiling is None else [tiling]
     return max(num_tiles(each, M, N) for each in candidates)
+
+
+def most_tiles_of_few(tiling: Tiling | None, M: int, N: int) -> int:
+    return max(num_tiles(each, M, N) for each in (FEW.values() if tiling is None else [tiling]))

@@ -34,7 +34,8 @@ def push(shard, full, ready, first, ROWS):
 def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
     """A few instances push the shard to the peers, then join in; where PUSH is 0, copy engines do.
     All begin with the rank's own rows and go on with the next rank's, which come first. There is a
-    flag for ROWS rows of each rank."""
+    flag for ROWS rows of each rank. SCHEDULE "dynamic" gives pushers fewer tiles; on Hopper a
+    producer brings operands only where each instance's tiles are known: "static"."""
     Arrays = operands_class(form, "M")
 
     @tw.kernel
@@ -43,12 +44,12 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
         b: tw.constant(tw.Tensor["N", "K"]),
         epilogue: Arrays,
         full: tw.Window["MMAX", "K"],
-        gathered: tw.Tensor["M", "K"],  # this rank's copy of `full`
         ready: tw.Flag["W", "BLOCKS"],
         c: tw.Tensor["M", "O"],
         *,
         PUSH: tw.const,
         ROWS: tw.const,
+        SCHEDULE: tw.const,
         BM: tw.const,
         BN: tw.const,
         BK: tw.const,
@@ -64,7 +65,7 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
                 tw.barrier()  # every rank has ended its last launch: `full` may be overwritten
                 push(a, full, ready, rank * tw.cdiv(M, size), ROWS)
         tiles = tw.tiles(M, N, BM, BN, split=size, start=rank, order="grouped", group=GROUP)
-        for t in tw.persistent(tiles, schedule="dynamic" if PUSH > 0 else "static"):
+        for t in tw.persistent(tiles, schedule=SCHEDULE):
             if t.part == rank:
                 product = tw.matmul(
                     a[t.local_m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
@@ -72,7 +73,7 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
             else:
                 tw.wait(ready[t.part, t.local_m.start // ROWS], sets)
                 product = tw.matmul(
-                    gathered[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
+                    full[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
                 )
             total = scaled(product, form, epilogue, t.m, t.n)
             result = finished(total, form, epilogue, t.m, t.n)

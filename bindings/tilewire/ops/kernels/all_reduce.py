@@ -83,3 +83,43 @@ def gemm_exchange_kernel(form: Form) -> tw.Kernel:
             tw.store(c[t.m, output_columns(form, t.n)], result)
 
     return gemm_exchange
+
+
+@functools.cache
+def gemm_to_all_kernel(form: Form) -> tw.Kernel:
+    """All send all their tiles to all, themselves included, with a flag behind each."""
+    Arrays = operands_class(form, "M")
+
+    @tw.kernel
+    def gemm_to_all(
+        a: tw.constant(tw.Tensor["M", "K"]),
+        b: tw.constant(tw.Tensor["N", "K"]),
+        epilogue: Arrays,
+        part: tw.Window["W", "MMAX", "NMAX"],
+        ready: tw.Flag["W", "TILES"],
+        c: tw.Tensor["M", "O"],
+        *,
+        BM: tw.const,
+        BN: tw.const,
+        BK: tw.const,
+        STAGES: tw.const,
+        GROUP: tw.const,
+        PRECISION: tw.const,
+    ):
+        for t in tw.persistent(tw.tiles(M, N, BM, BN, order="grouped", group=GROUP)):
+            product = tw.matmul(
+                a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
+            )
+            term = scaled(product, form, epilogue, t.m, t.n)
+            for p in tw.ranks():
+                tw.store(part.at(p)[tw.rank(), t.m, t.n], term)
+            for p in tw.ranks():  # one fence for all of them
+                tw.set(ready.at(p)[tw.rank(), t.local_index])
+            total = tw.zeros((BM, BN), tw.f32)
+            for r in tw.ranks():  # all ranks add the same: they get the same bits
+                tw.wait(ready[r, t.local_index])
+                total += tw.load(part[r, t.m, t.n])
+            result = finished(total, form, epilogue, t.m, t.n)
+            tw.store(c[t.m, output_columns(form, t.n)], result)
+
+    return gemm_to_all
