@@ -10,7 +10,7 @@ if not torch.cuda.is_available():
     pytest.skip("needs a GPU", allow_module_level=True)
 
 import tilewire as tw
-from ops_on_gpus import FORMS, OPS, TILING, Run, to_gpu, to_host
+from ops_on_gpus import FORMS, OPS, TILING, Run, options_for, to_gpu, to_host
 from ops_problems import Problem
 from tilewire import ops
 from tilewire.ops import shard_copies
@@ -26,7 +26,7 @@ def small_copies(monkeypatch):
 
 def run_all(comm, name, shapes, mode="fused", tiling=TILING, **form):
     """Launches in a row, of which none waits for the host; then all results."""
-    op_name, options = OPS[name]
+    op_name, options = OPS[name][0], options_for(comm, name)
     made, runs, results = {}, [], []
     for seed, shape in enumerate([*shapes, *shapes]):
         problem = Problem(op_name, comm.size, *shape, dtype="bf16", seed=seed, **form)
@@ -74,7 +74,7 @@ def test_the_tiling_that_is_chosen(virtual, name):
 @pytest.mark.parametrize("operand", ["f16", "e4m3", "f32"])
 @pytest.mark.parametrize("name", OPS)
 def test_other_dtypes(comm, name, operand):
-    op_name, options = OPS[name]
+    op_name, options = OPS[name][0], options_for(comm, name)
     parts = ("scale",) if operand == "e4m3" else ()
     problem = Problem(op_name, 1, 300, 256, 192, operand, "bf16", parts=parts)
     run = Run(comm, problem)
@@ -83,7 +83,7 @@ def test_other_dtypes(comm, name, operand):
 
 @pytest.mark.parametrize("name", OPS)
 def test_graphs_replay_between_eager_launches(virtual, name):
-    op_name, options = OPS[name]
+    op_name, options = OPS[name][0], options_for(virtual, name)
     shape, form = (150, 256, 128), FORMS[1]
     problems = [
         Problem(op_name, virtual.size, *shape, dtype="bf16", seed=seed, **form) for seed in range(5)
@@ -110,7 +110,7 @@ def test_graphs_replay_between_eager_launches(virtual, name):
 @pytest.mark.parametrize("name", ["gemm_reduce_scatter", "all_gather_gemm by stores"])
 def test_views_inside_of_tensors(comm, name):
     """What lies around them is neither read (NaN) nor written."""
-    op_name, options = OPS[name]
+    op_name, options = OPS[name][0], options_for(comm, name)
     problem = Problem(op_name, 1, 150, 136, 72, dtype="bf16", parts=("bias", "residual"))
 
     def inside(array, value):

@@ -99,6 +99,16 @@ OPS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm_all_reduce by channels": ("gemm_all_reduce", {"way": "channels"}),
     "gemm_all_reduce by flags": ("gemm_all_reduce", {"way": "flags"}),
 }
+
+
+def options_for(comm: tw.Communicator, name: str) -> dict[str, Any]:
+    """Virtual ranks share a GPU: where the grid isn't tw.auto, it must leave room for all."""
+    options = dict(OPS[name][1])
+    if comm.rank is None and options.get("way") in ("channels", "flags"):
+        options["grid"] = max(120 // comm.size, 1)
+    return options
+
+
 FORMS: list[dict[str, Any]] = [
     {},
     {"parts": ("bias",), "activation": "gelu"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ def num_tiles(tiling: Tiling, M: int, N: int, parts: int = 1) -> int:
     return rows * -(-N // tiling.BN)
 
 
+@functools.lru_cache
 def choose_tiling(
     target: Target, M: int, N: int, dtype: DType, parts: int = 1, is_paired: bool = False
 ) -> Tiling:
