@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -89,6 +90,10 @@ std::vector<std::int64_t> TokenStream::shape() {
 }
 
 Layout TokenStream::layout() {
+  static const std::map<std::string_view, Layout::Kind> fragments = {
+      {"fragment", Layout::Kind::kFragment},
+      {"fragment_per_row", Layout::Kind::kFragmentPerRow},
+      {"fragment_per_column", Layout::Kind::kFragmentPerColumn}};
   Layout result;
   keyword("vector");
   result.vector = small_integer();
@@ -100,12 +105,16 @@ Layout TokenStream::layout() {
     result.kind = Layout::Kind::kPerRow;
   } else if (kind.text == "per_column") {
     result.kind = Layout::Kind::kPerColumn;
-  } else if (kind.text == "fragment" || kind.text == "staged") {
-    result.kind = kind.text == "staged" ? Layout::Kind::kStaged : Layout::Kind::kFragment;
+  } else if (kind.text == "staged") {
+    result.kind = Layout::Kind::kStaged;
+    return result;
+  } else if (const auto fragment = fragments.find(kind.text); fragment != fragments.end()) {
+    result.kind = fragment->second;
+    result.lanes = Layout::fragment(result.kind).lanes;
     return result;
   } else {
     fail_at(kind, fmt::format("`{}` is no layout; layouts are `rows`, `per_row`, `per_column`, "
-                              "`fragment` and `staged`",
+                              "`fragment`, `fragment_per_row`, `fragment_per_column` and `staged`",
                               kind.text));
   }
   result.lanes = small_integer();

@@ -50,6 +50,10 @@ std::string Layout::to_string() const {
       return fmt::format("vector {}, per_column {}", vector, lanes);
     case Kind::kFragment:
       return fmt::format("vector {}, fragment", vector);
+    case Kind::kFragmentPerRow:
+      return fmt::format("vector {}, fragment_per_row", vector);
+    case Kind::kFragmentPerColumn:
+      return fmt::format("vector {}, fragment_per_column", vector);
     case Kind::kStaged:
       return fmt::format("vector {}, staged", vector);
   }

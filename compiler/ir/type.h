@@ -22,16 +22,24 @@ struct Layout {
     kPerRow,     ///< the slice that a reduction along those rows leaves: `lanes` threads hold each
     kPerColumn,  ///< the slice that a reduction over those rows leaves
     kFragment,   ///< `Fragment`: as wgmma leaves a product in the registers of its warpgroups
-    kStaged,     ///< in shared memory, where a producer has brought it; in no register
+    kFragmentPerRow,     ///< the slice that a reduction along its rows leaves
+    kFragmentPerColumn,  ///< the slice that a reduction over its rows leaves
+    kStaged,             ///< in shared memory, where a producer has brought it; in no register
   };
   Kind kind = Kind::kBlocked;
   int vector = 0;  ///< consecutive elements; 0: not yet inferred (the layout pass sets it)
-  int lanes = 0;   ///< of kRows and its slices; else 0
+  int lanes = 0;   ///< threads that share a row, of what has rows and of its slices; else 0
   auto operator<=>(const Layout&) const = default;
 
   bool is_known() const { return vector > 0; }
   /// Several threads may hold one element.
-  bool is_replicated() const { return kind == Kind::kPerRow || kind == Kind::kPerColumn; }
+  bool is_replicated() const { return is_per_row() || is_per_column(); }
+  bool is_per_row() const { return kind == Kind::kPerRow || kind == Kind::kFragmentPerRow; }
+  bool is_per_column() const {
+    return kind == Kind::kPerColumn || kind == Kind::kFragmentPerColumn;
+  }
+  /// One of the layouts that go by the rows of products, where four threads share a row.
+  static Layout fragment(Kind kind) { return {kind, kind == Kind::kFragmentPerRow ? 1 : 2, 4}; }
   /// As IR text has it behind a tile's shape: `vector 8, rows 4`.
   std::string to_string() const;
 };

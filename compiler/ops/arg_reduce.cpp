@@ -50,10 +50,8 @@ void emit_cpu(const Statement& statement, CpuEmitter& emitter) {
 bool is_in_registers(const Statement& statement) {
   const Type& tile = statement.operands.at(0)->type;
   if (!statement.has("axis") || statement.integer("axis") + 1 != tile.rank()) return false;
-  if (tile.layout.kind != Layout::Kind::kRows || tile.layout.lanes > device::kWarpThreads) {
-    return false;
-  }
   const Layout slice = layout_of_slice(Slice::kPerRow, tile);
+  if (!slice.is_known() || tile.layout.lanes > device::kWarpThreads) return false;
   return std::ranges::all_of(statement.results, [&slice](const Value* result) {
     return result->type.is_tile() && result->type.layout == slice;
   });

@@ -22,6 +22,13 @@ Slice slice_repeated_by_broadcast(const Type& source, const Type& result);
 /// where there is none.
 Layout layout_of_slice(Slice slice, const Type& larger);
 
+/// Columns of a tile in the layout of products, behind which extents of 1 may stand.
+std::int64_t fragment_columns(const Type& tile);
+
+/// Whether the op is a `part` or `cat` of whole rows that, on tiles in the layout of products, only
+/// gives registers other names.
+bool renames_fragments(const Statement& statement);
+
 /// Whether each register of a thread holds the same element, in row-major order, of both tiles,
 /// which have equally many.
 bool are_spread_alike(const Type& a, const Type& b);

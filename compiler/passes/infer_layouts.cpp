@@ -78,7 +78,7 @@ int lanes_for(const LayoutGroup& group, int num_threads) {
     return !group.has_per_row || best < kCoalescedLanes || lanes <= kWarpThreads / 4;
   };
   int best = 1;
-  for (int lanes = 2; lanes <= num_threads && lanes < 2 * vectors; lanes *= 2) {
+  for (int lanes = 2; num_threads % lanes == 0 && lanes < 2 * vectors; lanes *= 2) {
     if (is_better(lanes, best)) best = lanes;
   }
   return best;
@@ -140,12 +140,37 @@ class LayoutInference {
       if (!is_staged(statement)) return;
       const int threads = consumer_threads(statement.result()->type.shape.at(0));
       num_threads = num_threads == 0 ? threads : std::gcd(num_threads, threads);
-      set(groups_.of(statement.result()), {Layout::Kind::kFragment, 2});
+      set(groups_.of(statement.result()), Layout::fragment(Layout::Kind::kFragment));
       for (std::size_t i = 0; i < 2; ++i) {
         set(groups_.of(statement.operands.at(i)), {Layout::Kind::kStaged, 1});
       }
     });
-    if (num_threads > 0) program_.num_threads = num_threads;
+    if (num_threads == 0) return;
+    program_.num_threads = num_threads;
+    while (spread_fragments()) {
+    }
+  }
+
+  /// Blocks of the columns of products, and what they are joined with, stay in their registers.
+  /// Whether any group has got its layout by that.
+  bool spread_fragments() {
+    bool has_changed = false;
+    for_each_statement(program_.body, [&](const Statement& statement) {
+      if (statement.kind != StatementKind::kOp || !renames_fragments(statement)) return;
+      std::vector<const Value*> tiles(statement.operands.begin(), statement.operands.end());
+      const bool is_met = std::ranges::any_of(tiles, [this](const Value* tile) {
+        return groups_.of(tile).layout.kind == Layout::Kind::kFragment;
+      });
+      if (!is_met) return;
+      tiles.push_back(statement.result());
+      for (const Value* tile : tiles) {
+        LayoutGroup& group = groups_.of(tile);
+        if (group.layout.is_known()) continue;
+        set(group, Layout::fragment(Layout::Kind::kFragment));
+        has_changed = true;
+      }
+    });
+    return has_changed;
   }
 
   static void set(LayoutGroup& group, Layout layout) {

@@ -77,8 +77,8 @@ TILEWIRE_DEVICE void arg_reduce(const TileType& tile, void* shared, T& value, in
   index = found.index;
 }
 
-/// Along the rows of a tile in `Rows`, each within a warp; the results lie in the slice of these
-/// rows. Nothing is shared, nobody waits.
+/// Along the rows of a tile in `Rows` or `Fragment`, each within a warp; the results lie in the
+/// slice of these rows. Nothing is shared, nobody waits.
 template <typename Order, typename TileType, typename ValueTile, typename IndexTile>
 TILEWIRE_DEVICE void arg_reduce_rows(const TileType& tile, ValueTile& values, IndexTile& indices) {
   using T = typename Operand<TileType>::Element;
@@ -89,7 +89,8 @@ TILEWIRE_DEVICE void arg_reduce_rows(const TileType& tile, ValueTile& values, In
   for (int row = 0; row < L::kThreadRows; ++row) {
     Found<C> found = {C(), -1};
     TILEWIRE_UNROLL
-    for (int i = row * L::kRowSlots; i < (row + 1) * L::kRowSlots; ++i) {
+    for (int column = 0; column < L::kRowSlots; ++column) {
+      const int i = L::slot(row, column);
       if (!L::holds_column(threadIdx.x, i)) continue;
       found = winner<Order>(found, Found<C>{wide(tile, i), L::column(threadIdx.x, i)});
     }

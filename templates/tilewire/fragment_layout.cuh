@@ -36,6 +36,9 @@ struct Fragment {
   static constexpr int kWarpgroups = kThreads / kWarpgroupThreads;
   static constexpr int kBlocks = divide_up(kRows, kWarpgroups* kWgmmaRows);  ///< of each warpgroup
   static constexpr int kBlockSlots = kColumns / 2;  ///< registers of a block
+  static constexpr int kLanes = 4;                  ///< neighbouring threads that share a row
+  static constexpr int kRowSlots = kColumns / 4;    ///< of a thread, of one row
+  static constexpr int kThreadRows = kBlocks * 2;   ///< rows that a thread has slots of
   static constexpr int kRegisters = kBlocks * kBlockSlots;
   static constexpr bool kIsFull = kRows == kWarpgroups * kBlocks * kWgmmaRows;
   static constexpr bool kIsReplicated = false;
@@ -56,9 +59,15 @@ struct Fragment {
   static TILEWIRE_CONSTEXPR int column(int thread, int slot) {
     return slot % kBlockSlots / 4 * 8 + thread % 4 * 2 + slot % 2;
   }
+  /// The slot of the `row`-th row that a thread has slots of, the `column`-th of that row's.
+  static TILEWIRE_CONSTEXPR int slot(int row, int column) {
+    return row / 2 * kBlockSlots + column / 2 * 4 + row % 2 * 2 + column % 2;
+  }
   static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
     return row(thread, slot) * kColumns + column(thread, slot);
   }
+  static TILEWIRE_CONSTEXPR bool holds_row(int thread, int) { return has_rows(thread); }
+  static TILEWIRE_CONSTEXPR bool holds_column(int, int) { return true; }
   static TILEWIRE_CONSTEXPR bool holds(int thread, int) { return has_rows(thread); }
   static TILEWIRE_CONSTEXPR bool owns(int thread, int) { return has_rows(thread); }
 };

@@ -50,6 +50,8 @@ struct Rows {
     const int vector = slot % kRowSlots / kVector;
     return (vector * kLanes + lane) * kVector + slot % kVector;
   }
+  /// The slot of the `row`-th row that a thread has slots of, the `column`-th of that row's.
+  static TILEWIRE_CONSTEXPR int slot(int row, int column) { return row * kRowSlots + column; }
   static TILEWIRE_CONSTEXPR int element(int thread, int slot) {
     return row(thread, slot) * kColumns + column(thread, slot);
   }

@@ -110,7 +110,8 @@ TILEWIRE_DEVICE Result reduce(const TileType& tile, void* shared) {
   return Narrow<Result>::of(value);
 }
 
-/// Op along the rows of a tile in `Rows`: each row's result for all threads that share the row.
+/// Op along the rows of a tile in `Rows` or `Fragment`: each row's result for all threads that
+/// share the row.
 template <typename Op, typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile reduce_rows(const TileType& tile, void* shared) {
   using L = typename Operand<TileType>::Layout;
@@ -125,7 +126,8 @@ TILEWIRE_DEVICE ResultTile reduce_rows(const TileType& tile, void* shared) {
   for (int row = 0; row < L::kThreadRows; ++row) {
     values[row] = Op::template neutral<C>();
     TILEWIRE_UNROLL
-    for (int i = row * L::kRowSlots; i < (row + 1) * L::kRowSlots; ++i) {
+    for (int column = 0; column < L::kRowSlots; ++column) {
+      const int i = L::slot(row, column);
       if (!L::holds_column(threadIdx.x, i)) continue;
       values[row] = Op::of(values[row], static_cast<C>(wide(tile, i)));
     }
@@ -152,8 +154,8 @@ TILEWIRE_DEVICE ResultTile reduce_rows(const TileType& tile, void* shared) {
   return result;
 }
 
-/// Op over the rows of a tile in `Rows`: each column's result for all threads that hold elements of
-/// the column.
+/// Op over the rows of a tile in `Rows` or `Fragment`: each column's result for all threads that
+/// hold elements of the column.
 template <typename Op, typename ResultTile, typename TileType>
 TILEWIRE_DEVICE ResultTile reduce_columns(const TileType& tile, void* shared) {
   using L = typename Operand<TileType>::Layout;
@@ -166,7 +168,8 @@ TILEWIRE_DEVICE ResultTile reduce_columns(const TileType& tile, void* shared) {
   for (int column = 0; column < L::kRowSlots; ++column) {
     values[column] = Op::template neutral<C>();
     TILEWIRE_UNROLL
-    for (int i = column; i < L::kRegisters; i += L::kRowSlots) {
+    for (int row = 0; row < L::kThreadRows; ++row) {
+      const int i = L::slot(row, column);
       if (!L::holds_row(threadIdx.x, i)) continue;
       values[column] = Op::of(values[column], static_cast<C>(wide(tile, i)));
     }

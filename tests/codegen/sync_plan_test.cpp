@@ -66,6 +66,21 @@ TEST_CASE("other threads' elements need one") {
   CHECK(meetings(load("a", "px") + store("px", "a") + store("shifted", "a")) == 1);
 }
 
+TEST_CASE("products are stored by other threads of the warp than load them") {
+  const std::string type = "tile<f32[16, 32], vector 2, fragment>";
+  const std::string place = "{masked = [0, 0], shape = [16, 32], strides = [32, 1], vector = 4}";
+  const auto load = [&](const std::string& name, const std::string& pointer) {
+    return fmt::format("  %{} = tile_load(%{}) {}: {}\n", name, pointer, place, type);
+  };
+  const auto store = [&](const std::string& pointer) {
+    return fmt::format("  tile_store(%{}, %a) {}\n", pointer, place);
+  };
+  CHECK(meetings(load("a", "px") + store("px")) == 0);  // the warp has met behind its reads
+  CHECK(meetings(load("a", "px") + store("py") + store("py")) == 0);
+  CHECK(meetings(load("a", "px") + store("py") + load("b", "py")) == 1);
+  CHECK(meetings(load("a", "px") + load("b", "shifted") + store("px")) == 1);
+}
+
 TEST_CASE("reads alone need none") {
   CHECK(meetings(load("a", "px") + load("b", "shifted") + load("c", "py", 1)) == 0);
 }

@@ -39,4 +39,19 @@ void check_layout(int copies) {
   CHECK(L::kIsReplicated == (copies > 1));
 }
 
+/// A thread's rows and the slots of each, as the layout `L` counts them, are the registers of its
+/// slices `R` (an element per row) and `C` (one per column).
+template <typename L, typename R, typename C>
+void check_slots() {
+  static_assert(R::kRegisters == L::kThreadRows && C::kRegisters == L::kRowSlots);
+  static_assert(L::kThreadRows * L::kRowSlots == L::kRegisters);
+  for (int row = 0; row < L::kThreadRows; ++row) {
+    for (int column = 0; column < L::kRowSlots; ++column) {
+      const int slot = L::slot(row, column);
+      REQUIRE(R::template slot<L>(slot) == row);
+      REQUIRE(C::template slot<L>(slot) == column);
+    }
+  }
+}
+
 }  // namespace tilewire::device

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "templates/tilewire/arithmetic.cuh"
+#include "templates/tilewire/fragment_layout.cuh"
 #include "templates/tilewire/memory.cuh"
 #include "templates/tilewire/reduce.cuh"
 #include "templates/tilewire/shape.cuh"
@@ -51,12 +52,14 @@ Expected expected(const std::vector<int>& values, int rows, int columns) {
 
 /// Reductions of both kinds, stored from the slices that they leave; a slice repeated; sums over a
 /// slice; a slice that passes through shared memory.
-template <int kRows, int kColumns, int kVector, int kLanes, int kThreads>
-void check_slices() {
-  using L = Rows<kRows, kColumns, kVector, kLanes, kThreads>;
+template <typename L, typename RowLayout, typename ColumnLayout>
+void check_slices_of() {
+  constexpr int kRows = L::kRows;
+  constexpr int kColumns = L::kColumns;
+  constexpr int kThreads = L::kThreads;
   using TileType = Tile<int, L>;
-  using RowTile = Tile<int, PerRow<kRows, kLanes, kThreads>>;
-  using ColumnTile = Tile<int, PerColumn<kColumns, kVector, kLanes, kThreads>>;
+  using RowTile = Tile<int, RowLayout>;
+  using ColumnTile = Tile<int, ColumnLayout>;
   using FlatTile = Tile<int, Blocked<kRows, 1, kThreads>>;
   std::vector<int> values = numbers(kRows * kColumns);
   const Expected right = expected(values, kRows, kColumns);
@@ -103,6 +106,18 @@ void check_slices() {
   }
 }
 
+template <int kRows, int kColumns, int kVector, int kLanes, int kThreads>
+void check_slices() {
+  check_slices_of<Rows<kRows, kColumns, kVector, kLanes, kThreads>, PerRow<kRows, kLanes, kThreads>,
+                  PerColumn<kColumns, kVector, kLanes, kThreads>>();
+}
+
+template <int kRows, int kColumns, int kThreads>
+void check_slices_of_products() {
+  check_slices_of<Fragment<kRows, kColumns, kThreads>, FragmentPerRow<kRows, kThreads>,
+                  FragmentPerColumn<kColumns, kThreads>>();
+}
+
 }  // namespace
 
 TEST_CASE("rows and columns are reduced to slices, which repeat for free") {
@@ -113,6 +128,13 @@ TEST_CASE("rows and columns are reduced to slices, which repeat for free") {
   check_slices<3, 512, 4, 64, 128>();    // two warps share a row
   check_slices<1, 1000, 4, 128, 128>();  // all threads share one row
   check_slices<4, 8192, 4, 32, 64>();    // columns pass through shared memory in pieces
+}
+
+TEST_CASE("rows and columns of products are reduced to slices, which repeat for free") {
+  check_slices_of_products<64, 24, 128>();
+  check_slices_of_products<16, 24, 128>();    // warps without rows
+  check_slices_of_products<128, 64, 128>();   // two blocks of each warpgroup
+  check_slices_of_products<192, 128, 384>();  // three warpgroups
 }
 
 }  // namespace tilewire::device

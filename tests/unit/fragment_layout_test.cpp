@@ -17,6 +17,7 @@ void check_fragment() {
   check_layout<L>(1);
   check_layout<R>(4);
   check_layout<C>(kThreads / 4);
+  check_slots<L, R, C>();
   constexpr int kOwnRows = kRows / (kThreads / 128);
   for (int thread = 0; thread < kThreads; ++thread) {
     for (int slot = 0; slot < L::kRegisters; ++slot) {

@@ -105,7 +105,9 @@ TEST_CASE("IR text of every construct reads back as the same text") {
 
 TEST_CASE("layouts stand in tile types") {
   for (const char* layout :
-       {"vector 8", "vector 8, rows 4", "vector 1, per_row 16", "vector 2, per_column 64"}) {
+       {"vector 8", "vector 8, rows 4", "vector 1, per_row 16", "vector 2, per_column 64",
+        "vector 2, fragment", "vector 1, fragment_per_row", "vector 2, fragment_per_column",
+        "vector 1, staged"}) {
     CAPTURE(layout);
     check_round_trip(
         "program @p from \"f.py\" world 1 lsa 1 threads 128 {\n  scalar %s: f32\n} body {\n"

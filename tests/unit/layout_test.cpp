@@ -14,7 +14,7 @@ void check_rows() {
   check_layout<L>(1);
   check_layout<R>(kLanes);
   check_layout<C>(kThreads / kLanes);
-  static_assert(R::kRegisters == L::kThreadRows && C::kRegisters == L::kRowSlots);
+  check_slots<L, R, C>();
   for (int thread = 0; thread < kThreads; ++thread) {
     for (int slot = 0; slot < L::kRegisters; ++slot) {
       if (!L::holds(thread, slot)) continue;

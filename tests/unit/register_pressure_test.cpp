@@ -51,6 +51,21 @@ TEST_CASE("slices count what each thread holds") {
   CHECK(tile_registers(program) == 4);  // 64 rows over 16 groups
 }
 
+TEST_CASE("slices of products count what each thread holds") {
+  const auto registers = [](const std::string& layout) {
+    const std::string type = ": tile<f32[64], " + layout + ">\n";
+    Program program = program_of("  scalar %s: f32", "%a = full(%s) {shape = [64]}" + type +
+                                                         "%b = exp(%a)" + type +
+                                                         "%c = sum(%a): f32\n"
+                                                         "%d = mul(%b, %c)" +
+                                                         type);
+    program.num_threads = 128;
+    return tile_registers(program);
+  };
+  CHECK(registers("vector 1, fragment_per_row") == 2);
+  CHECK(registers("vector 2, fragment_per_column") == 16);
+}
+
 TEST_CASE("templates with registers of their own get all that there are") {
   Program program = program_with("%up = cumsum(%wide) {axis = 0}: tile<f32[8192], vector 8>\n");
   CHECK(resident_ctas(program, 2048) == 1);

@@ -198,7 +198,7 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
     tile = fmt::format("tw::full<{}>({})", emitter.type(type), tile);
   }
   require_layout(access.where, type, statement);
-  if (is_product_store(statement) && access.where == nullptr && access.offsets == nullptr) {
+  if (is_product_store(statement)) {
     emitter.include("fragment_rows.cuh");
     return emitter.statement(fmt::format(
         "tw::store_rows<{}{}>({}, {}, {});", access.vector, cache_text(statement),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/codegen/cuda/staging.h"
+#include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
@@ -21,6 +22,11 @@ const Attribute* constant_of(const Value* value) {
   const Statement* definition = value->definition;
   if (definition == nullptr || !definition->is("constant")) return nullptr;
   return &definition->attributes.find("value")->second;
+}
+
+bool is_of_fragments(Layout::Kind kind) {
+  return kind == Layout::Kind::kFragment || kind == Layout::Kind::kFragmentPerRow ||
+         kind == Layout::Kind::kFragmentPerColumn;
 }
 
 std::string upper(std::string_view text) {
@@ -196,9 +202,10 @@ std::string CudaEmitter::type(const Type& type) {
   include("tile.cuh");
   std::string name =
       fmt::format("Tile{}_{}", upper(name_of(type.dtype)), fmt::join(type.shape, "x"));
-  if (type.layout.kind == Layout::Kind::kFragment) include("fragment_layout.cuh");
-  if (type.layout.kind == Layout::Kind::kPerRow) name += "_per_row";
-  if (type.layout.kind == Layout::Kind::kPerColumn) name += "_per_column";
+  const bool is_of_fragment = is_of_fragments(type.layout.kind);
+  if (is_of_fragment) include("fragment_layout.cuh");
+  if (type.layout.is_per_row()) name += "_per_row";
+  if (type.layout.is_per_column()) name += "_per_column";
   const std::string meaning =
       fmt::format("tw::Tile<{}, {}>", device_type(type.dtype), layout(type));
   // A second layout of one shape says so in its name.
@@ -206,7 +213,7 @@ std::string CudaEmitter::type(const Type& type) {
     return tile_aliases_.contains(name) && tile_aliases_[name] != meaning;
   };
   if (is_taken() && type.layout.kind == Layout::Kind::kRows) name += "_rows";
-  if (is_taken() && type.layout.kind == Layout::Kind::kFragment) name += "_fragment";
+  if (is_taken() && is_of_fragment) name += "_fragment";
   if (is_taken()) name += fmt::format("_by_{}", type.layout.vector);
   if (is_taken()) name += fmt::format("_{}", type.layout.lanes);
   tile_aliases_[name] = meaning;
@@ -237,8 +244,13 @@ std::string CudaEmitter::layout(const Type& tile) const {
       return fmt::format("tw::PerColumn<{}, {}, {}, kThreads>", product(begin, end), layout.vector,
                          layout.lanes);
     case Layout::Kind::kFragment:
-      return fmt::format("tw::Fragment<{}, {}, kThreads>", product(begin, end - 1),
-                         size(tile.shape.back()));
+      return fmt::format("tw::Fragment<{}, {}, kThreads>",
+                         size(tile.num_elements() / fragment_columns(tile)),
+                         size(fragment_columns(tile)));
+    case Layout::Kind::kFragmentPerRow:
+      return fmt::format("tw::FragmentPerRow<{}, kThreads>", product(begin, end));
+    case Layout::Kind::kFragmentPerColumn:
+      return fmt::format("tw::FragmentPerColumn<{}, kThreads>", product(begin, end));
     case Layout::Kind::kStaged:
       throw InternalError("a staged operand is in no register");
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
 #include "templates/tilewire/layout.cuh"
 
@@ -70,7 +71,16 @@ std::int64_t round_of(const Type& tile, const Type& other, int num_threads) {
   return is_blocked && tile.layout == other.layout ? tile.layout.vector * num_threads : 0;
 }
 
-/// A part that every thread has in registers of its own.
+/// Whether a `part` or `cat` of fragments is nothing but other names for registers.
+bool is_of_fragments(const Statement& statement) {
+  const auto is_fragment = [](const Value* tile) {
+    return tile->type.layout.kind == Layout::Kind::kFragment;
+  };
+  return renames_fragments(statement) && is_fragment(statement.result()) &&
+         std::ranges::all_of(statement.operands, is_fragment);
+}
+
+/// A part that every thread has in registers of its own, one behind the other.
 bool is_part_in_registers(const Statement& statement, int num_threads) {
   const Type& tile = statement.operands.at(0)->type;
   const Shape& part = statement.result()->type.shape;
@@ -110,21 +120,33 @@ void emit_walk_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 void emit_part_cuda(const Statement& statement, CudaEmitter& emitter) {
+  const Value* result = statement.result();
+  if (is_of_fragments(statement)) {
+    emitter.include("fragment_columns.cuh");
+    return emitter.define(
+        result, fmt::format("tw::columns_from<{}, {}>({})", emitter.type(result->type),
+                            walk_of(statement).first, emitter.argument(statement.operands.at(0))));
+  }
   if (!is_part_in_registers(statement, emitter.num_threads())) {
     return emit_walk_cuda(statement, emitter);
   }
   emitter.include("move.cuh");
-  const Value* result = statement.result();
   emitter.define(result, fmt::format("tw::registers_from<{}, {}>({})", emitter.type(result->type),
                                      walk_of(statement).first / emitter.num_threads(),
                                      emitter.argument(statement.operands.at(0))));
 }
 
 void emit_cat_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.include("move.cuh");
   const Value* a = statement.operands.at(0);
   const Value* b = statement.operands.at(1);
   const Value* result = statement.result();
+  if (is_of_fragments(statement)) {
+    emitter.include("fragment_columns.cuh");
+    return emitter.define(
+        result,
+        emitter.call(fmt::format("tw::append_columns<{}>", emitter.type(result->type)), {a, b}));
+  }
+  emitter.include("move.cuh");
   if (is_cat_in_registers(statement, emitter.num_threads())) {
     return emitter.define(
         result, emitter.call(fmt::format("tw::append<{}>", emitter.type(result->type)), {a, b}));
@@ -157,6 +179,7 @@ int moved_bytes(const Statement& statement, int num_threads) {
     const Type& tile = statement.operands.at(0)->type;
     return device::padded_bytes(static_cast<int>(tile.num_elements()), row, num_bytes(tile.dtype));
   }
+  if (is_of_fragments(statement)) return 0;
   if (statement.is("part") && is_part_in_registers(statement, num_threads)) return 0;
   if (statement.is("cat") && is_cat_in_registers(statement, num_threads)) return 0;
   int most = 0;

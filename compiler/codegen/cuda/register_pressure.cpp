@@ -24,8 +24,8 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 
 int registers_of(const Type& type, int num_threads) {
   std::int64_t holders = num_threads;  // threads that share the tile without a copy among them
-  if (type.layout.kind == Layout::Kind::kPerRow) holders = num_threads / type.layout.lanes;
-  if (type.layout.kind == Layout::Kind::kPerColumn) holders = type.layout.lanes;
+  if (type.layout.is_per_row()) holders = num_threads / type.layout.lanes;
+  if (type.layout.is_per_column()) holders = type.layout.lanes;
   const std::int64_t slots = divide_up(type.num_elements(), std::max<std::int64_t>(1, holders));
   return static_cast<int>(divide_up(slots * num_bytes(type.dtype), 4));
 }

@@ -117,8 +117,11 @@ std::pair<std::string, std::string> map_arguments(const Statement& statement,
 }  // namespace
 
 bool is_product_store(const Statement& statement) {
-  return statement.is("tile_store") &&
-         statement.operands.at(1)->type.layout.kind == Layout::Kind::kFragment;
+  if (!statement.is("tile_store") || statement.flag("where") || statement.has("gather")) {
+    return false;
+  }
+  const Type& tile = statement.operands.at(1)->type;
+  return tile.layout.kind == Layout::Kind::kFragment && tile.shape.back() != 1;
 }
 
 StagingPlan plan_staging(const Program& lowered) {

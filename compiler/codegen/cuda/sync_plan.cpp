@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/codegen/cuda/schedule.h"
+#include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
@@ -36,7 +37,15 @@ struct Mapping {
   Layout::Kind kind = Layout::Kind::kBlocked;
   int vector = 0;
   int lanes = 0;
+  bool is_by_rows = false;  ///< by other threads of the warp that holds the element
   auto operator<=>(const Mapping&) const = default;
+
+  /// The access by the threads that hold the elements.
+  Mapping of_holders() const {
+    Mapping mapping = *this;
+    mapping.is_by_rows = false;
+    return mapping;
+  }
 
   /// Whether the same thread touches the same element, if both are of the same memory.
   bool is_like(Mapping other) const {
@@ -75,6 +84,7 @@ Mapping mapping_of(const Statement& statement) {
   mapping.kind = tile->type.layout.kind;
   mapping.vector = tile->type.layout.vector;
   mapping.lanes = tile->type.layout.lanes;
+  mapping.is_by_rows = is_product_store(statement);
   return mapping;
 }
 
@@ -339,9 +349,11 @@ class Planner {
         const bool has_pending = !state.reads.empty() || !state.writes.empty();
         const auto atomic =
             statement.is("tile_atomic") ? std::optional(Atomic::of(statement)) : std::nullopt;
-        // What a thread releases is what all of the CTA's have done.
+        // What a thread releases is what all of the CTA's have done. A warp that stores by rows has
+        // met behind its reads.
         if (state.is_acquired || state.is_permitted || conflicts(state.writes, mapping) ||
-            conflicts(state.reads, mapping) || (atomic && atomic->releases() && has_pending)) {
+            conflicts(state.reads, mapping.of_holders()) ||
+            (atomic && atomic->releases() && has_pending)) {
           meet_before(statement, state);
         }
         state.writes.insert(mapping);

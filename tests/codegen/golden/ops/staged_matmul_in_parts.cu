@@ -32,16 +32,16 @@ constexpr int kThreads = 128;
 
 using Staged_bf16_64x64 = tw::StagedTile<tw::bf16, 64, 64, true>;
 using TileBOOL_64x64 = tw::Tile<bool, tw::Fragment<64, 64, kThreads>>;
-using TileF32_64 = tw::Tile<float, tw::Blocked<64, 4, kThreads>>;
+using TileF32_64_per_column = tw::Tile<float, tw::FragmentPerColumn<64, kThreads>>;
 using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
-using TileI32_64 = tw::Tile<int32_t, tw::Blocked<64, 16, kThreads>>;
-using TileI64_64 = tw::Tile<int64_t, tw::Blocked<64, 16, kThreads>>;
+using TileI32_64_per_row = tw::Tile<int32_t, tw::FragmentPerRow<64, kThreads>>;
+using TileI64_64_per_row = tw::Tile<int64_t, tw::FragmentPerRow<64, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, int64_t M, int64_t K,
     int64_t N, const __grid_constant__ tw::TensorMap a_map,
     const __grid_constant__ tw::TensorMap b_map) {
-  __shared__ alignas(16) char shared[16448];
+  __shared__ alignas(16) char shared[1024];
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -91,7 +91,7 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
     const int64_t offset_14 = offset_11 * offset_9;
 
     // 2. staged_matmul_in_parts.py:6: for, bring a, bring b, arange, cast, full, matmul, add, lt, ge, and, reshape, broadcast, select
-    const TileI64_64 cast = tw::cast<int64_t>(tw::arange<TileI32_64>(0));
+    const TileI64_64_per_row cast = tw::cast<int64_t>(tw::arange<TileI32_64_per_row>(0));
 
     // 1. staged_matmul_in_parts.py:5: for
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_13 * offset_9; i_3 += int64_t{gridDim.x}) {
@@ -111,16 +111,15 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
         tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);
       }
       tw::finish(carried, ring);
-      const TileI64_64 add = tw::add(cast, offset_19);
+      const TileI64_64_per_row add = tw::add(cast, offset_19);
       const TileBOOL_64x64 broadcast =
-          tw::broadcast<TileBOOL_64x64, tw::Extents<64, 64>, tw::Extents<64, 1>>(tw::bit_and(tw::ge(add, int64_t{0}), tw::lt(add, offset_20)),
-          shared);
+          tw::spread<TileBOOL_64x64>(tw::bit_and(tw::ge(add, int64_t{0}), tw::lt(add, offset_20)));
       const TileF32_64x64 total = tw::select(broadcast, carried, 0.0f);
 
       // 3. staged_matmul_in_parts.py:7: lt, sum, store sums
-      const TileF32_64 sum =
-          tw::reduce_axis<tw::Sum, 0, tw::Extents<64, 64>, TileF32_64>(total, shared + 64);
-      tw::store<4>(tw::access_if(non_negative_2 < 3, sums + (non_negative_2 * N + offset_18), tw::masked_dim<64>(1, offset_18, N)),
+      const TileF32_64_per_column sum =
+          tw::reduce_columns<tw::Sum, TileF32_64_per_column>(total, shared);
+      tw::store<2>(tw::access_if(non_negative_2 < 3, sums + (non_negative_2 * N + offset_18), tw::masked_dim<64>(1, offset_18, N)),
           sum);
 
       // 4. staged_matmul_in_parts.py:8: store c

@@ -16,7 +16,6 @@
 #include "tilewire/cast.cuh"
 #include "tilewire/fragment_layout.cuh"
 #include "tilewire/fragment_rows.cuh"
-#include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
@@ -30,7 +29,7 @@ namespace tw = tilewire::device;
 constexpr int kThreads = 128;
 
 using Staged_bf16_64x64 = tw::StagedTile<tw::bf16, 64, 64, true>;
-using TileBF16_64 = tw::Tile<tw::bf16, tw::Blocked<64, 8, kThreads>>;
+using TileBF16_64_per_column = tw::Tile<tw::bf16, tw::FragmentPerColumn<64, kThreads>>;
 using TileBF16_64x64 = tw::Tile<tw::bf16, tw::Fragment<64, 64, kThreads>>;
 using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 
@@ -38,7 +37,6 @@ extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1
 staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* bias, tw::bf16* c,
     int64_t M, int64_t K, int64_t N, const __grid_constant__ tw::TensorMap a_map,
     const __grid_constant__ tw::TensorMap gate_map, const __grid_constant__ tw::TensorMap up_map) {
-  __shared__ alignas(16) char shared[256];
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -106,19 +104,17 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
       }
 
       // 6. staged_matmul_twice.py:12: mul, load bias, reshape, cast, broadcast, add
-      const TileBF16_64 bias_tile =
-          tw::load<TileBF16_64, 8>(tw::access(bias + offset_8, tw::masked_dim<64>(1, offset_8, N)));
+      const TileBF16_64_per_column bias_tile =
+          tw::load<TileBF16_64_per_column, 2>(tw::access(bias + offset_8,
+          tw::masked_dim<64>(1, offset_8, N)));
 
       // 3. staged_matmul_twice.py:8: for
       tw::finish(left_2, ring);
       tw::finish(right, ring);
 
       // 6. staged_matmul_twice.py:12: mul, load bias, reshape, cast, broadcast, add
-      tw::meet();
-      const TileF32_64x64 broadcast =
-          tw::broadcast<TileF32_64x64, tw::Extents<64, 64>, tw::Extents<1, 64>>(tw::cast<float>(bias_tile),
-          shared);
-      const TileF32_64x64 shifted = tw::add(tw::mul(right, 0.015625f), broadcast);
+      const TileF32_64x64 shifted =
+          tw::add(tw::mul(right, 0.015625f), tw::spread<TileF32_64x64>(tw::cast<float>(bias_tile)));
 
       // 7. staged_matmul_twice.py:13: mul, maximum, add, cast, store c
       const TileBF16_64x64 cast =
