@@ -10,7 +10,7 @@
 namespace tilewire {
 namespace {
 
-constexpr std::int64_t kRows = 128;
+constexpr std::int64_t kRows = 128;  // unless a test says otherwise
 constexpr std::int64_t kColumns = 64;
 
 /// Views and the product of one tile, for what follows it.
@@ -21,23 +21,24 @@ struct Parts {
   Value* scales;   ///< f32[128]
   Value* c;        ///< f32[128, 64]
   Value* half;     ///< f32[128, 32]
+  Value* row;      ///< f32[1, 4096]
 };
 
-/// The text of a program that computes one product and does `rest`, lowered for `target`.
-std::string text_of(const std::function<void(const Parts&)>& rest,
-                    const std::string& target = "sm_90a") {
-  const Target to = Target::parse(target);
+/// The text of a program that computes one product of so many rows and does `rest`, lowered.
+std::string text_of(const std::function<void(const Parts&)>& rest, std::int64_t rows = kRows) {
+  const Target to = Target::parse("sm_90a");
   Builder b("p", "p.py", to);
-  Value* left = b.tensor("left", DType::kBF16, {{kRows, {}}, {kDynamic, "K"}});
+  Value* left = b.tensor("left", DType::kBF16, {{rows, {}}, {kDynamic, "K"}});
   Value* right = b.tensor("right", DType::kBF16, {{kColumns, {}}, {kDynamic, "K"}});
   Value* bias = b.tensor("bias", DType::kBF16, {{kColumns, {}}});
-  Value* scales = b.tensor("scales", DType::kF32, {{kRows, {}}});
-  Value* c = b.tensor("c", DType::kF32, {{kRows, {}}, {kColumns, {}}});
-  Value* half = b.tensor("half", DType::kF32, {{kRows, {}}, {kColumns / 2, {}}});
+  Value* scales = b.tensor("scales", DType::kF32, {{rows, {}}});
+  Value* c = b.tensor("c", DType::kF32, {{rows, {}}, {kColumns, {}}});
+  Value* half = b.tensor("half", DType::kF32, {{rows, {}}, {kColumns / 2, {}}});
+  Value* row = b.tensor("row", DType::kF32, {{1, {}}, {4096, {}}});
   Builder::MatmulOptions options;
   options.block_k = 64;
   options.transpose_b = true;
-  rest({b, b.matmul(left, right, options), bias, scales, c, half});
+  rest({b, b.matmul(left, right, options), bias, scales, c, half, row});
   Program program = b.finish();
   program.facts.contiguous.assign(program.parameters.size(), true);
   program.facts.alignment.assign(program.parameters.size(), 16);
@@ -89,6 +90,16 @@ TEST_CASE("a product's rows are no block of registers") {
     p.b.store(p.b.slice(p.c, {Index::ds(std::int64_t{0}, kRows / 2), Index::all()}), first);
   });
   CHECK(count_of(text, "tile<f32[64, 64], vector 4>") == 1);
+}
+
+TEST_CASE("lanes that share a row divide the threads of three warpgroups") {
+  const std::string text = text_of(
+      [](const Parts& p) {
+        Value* sum = p.b.reduce("sum", p.b.reduce("sum", p.b.load(p.row), 1));
+        p.b.store(p.c, p.b.binary("add", p.product, sum));
+      },
+      192);
+  CHECK(count_of(text, "tile<f32[1, 4096], vector 4, rows 128>") == 1);
 }
 
 TEST_CASE("which parts rename registers") {
