@@ -16,6 +16,8 @@ namespace {
 
 /// Accumulators of one thread: what they leave of its registers is for addresses and epilogues.
 constexpr std::int64_t kMaxAccumulators = 160;
+/// Two slots of a ring fit beside what else a CTA may hold in shared memory.
+constexpr std::int64_t kMaxSlotBytes = 80 * 1024;
 constexpr std::int64_t kRowBytes = 128;  // of an operand in shared memory: what one swizzle spans
 
 /// The parameter that a view looks at.
@@ -110,7 +112,7 @@ class Stager {
   bool can_stage(const Statement& matmul) {
     const Matmul product = Matmul::of(matmul);
     if (!is_multiplied(product.left->type.dtype, product.right->type.dtype)) return false;
-    if (!fits_instructions(product)) return false;
+    if (!fits_instructions(product) || slot_bytes(matmul) > kMaxSlotBytes) return false;
     for (const Value* operand : {product.left, product.right}) {
       if (!is_brought(operand, matmul)) return false;
     }

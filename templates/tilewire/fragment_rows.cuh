@@ -1,6 +1,6 @@
-// Results on their way to memory: tiles in the layout of products (fragment_layout.cuh) become rows
-// whose neighbours lie in neighbouring lanes. Every warp has shared memory of its own for that and
-// waits for nobody else.
+// Tiles on their way between the layout of products (fragment_layout.cuh) and memory, where they
+// are rows whose neighbours lie in neighbouring lanes. Every warp has shared memory of its own for
+// that and waits for nobody else.
 #pragma once
 
 #include "tilewire/fragment_layout.cuh"
@@ -160,6 +160,87 @@ TILEWIRE_DEVICE void store_rows(const A& access, const TileType& tile, void* sha
       }
     }
   }
+}
+
+/// Two neighbouring elements of a tile of products, from shared memory.
+template <typename T, typename L>
+TILEWIRE_DEVICE void take_pair(Tile<T, L>& tile, int slot, char* from) {
+  using W = typename Word<2 * sizeof(T)>::type;
+  const W word = *word_at<W>(from);
+  if constexpr (kIsPaired<T, L>) {
+    tile.set_bits(slot, word);
+  } else {
+    T both[2];
+    __builtin_memcpy(both, &word, sizeof(word));
+    tile.set(slot, both[0]);
+    tile.set(slot + 1, both[1]);
+  }
+}
+
+/// Neighbours of a row, as far as they are inside; the others are 0.
+template <int kVector, Cache kCache, typename A, typename T>
+TILEWIRE_DEVICE void load_inside(const A& access, int index, T* to) {
+  const Run run = access.run(static_cast<unsigned>(index), kVector, true);
+  TILEWIRE_ROLLED
+  for (int i = 0; i < kVector; ++i) {
+    to[i] = i >= run.first && i < run.last ? fetch_element<kCache>(access.pointer + run.offset + i)
+                                           : T{};
+  }
+}
+
+/// `load` of a tile in the layout of products: vectors of rows come from memory and find their
+/// threads through shared memory, piece by piece, the next piece under way meanwhile. `shared` as
+/// for `to_rows`.
+template <typename ResultTile, int kVector, Cache kCache = Cache::kDefault, typename A>
+TILEWIRE_DEVICE ResultTile load_rows(const A& access, void* shared) {
+  using T = typename ResultTile::Element;
+  using F = typename ResultTile::Layout;
+  constexpr int kNow = row_vector(kVector, F::kColumns, static_cast<int>(sizeof(T)));
+  using R = FragmentRows<F, static_cast<int>(sizeof(T)), kNow>;
+  using W = typename Word<kNow * sizeof(T)>::type;
+  constexpr int kWords = R::kPieceSlots / kNow;  // of a thread's part of a piece
+  ResultTile result;
+  if (!F::has_rows(threadIdx.x)) return result;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % kWarpThreads;
+  const WholeRows exist = access.whole_rows();
+  const bool has_all = exist.first == 0 && exist.last == F::kRows;
+  char* piece = static_cast<char*>(shared) + thread / kWarpThreads * R::kPieceBytes;
+  const auto place = [&](int at) {
+    return reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
+  };
+  W words[kWords];
+  const auto fetch_piece = [&](int i) {
+    TILEWIRE_UNROLL
+    for (int k = 0; k < kWords; ++k) {
+      const int slot = i * R::kPieceSlots + k * kNow;
+      const int64_t offset = access.offset(R::row(thread, slot), R::column(thread, slot));
+      words[k] = fetch<kCache>(word_at<W>(access.pointer + offset));
+    }
+  };
+  if (has_all) fetch_piece(0);
+  TILEWIRE_UNROLL
+  for (int i = 0; i < R::kPieces; ++i) {
+    __syncwarp();  // the piece before is read
+    if (has_all) {
+      TILEWIRE_UNROLL
+      for (int k = 0; k < kWords; ++k) *word_at<W>(place(R::vector(thread, k * kNow))) = words[k];
+      if (i + 1 < R::kPieces) fetch_piece(i + 1);
+    } else {
+      TILEWIRE_ROLLED
+      for (int j = 0; j < R::kPieceSlots; j += kNow) {
+        load_inside<kNow, kCache>(access, R::element(thread, i * R::kPieceSlots + j),
+                                  place(R::vector(thread, j)));
+      }
+    }
+    __syncwarp();
+    TILEWIRE_UNROLL
+    for (int k = 0; k < R::kPieceSlots; k += 2) {
+      const int row = lane / 4 + k / 2 % 2 * 8;
+      take_pair(result, R::fragment_slot(i) + k, piece + R::offset(row, k / 4 * 8 + lane % 4 * 2));
+    }
+  }
+  return result;
 }
 
 }  // namespace tilewire::device

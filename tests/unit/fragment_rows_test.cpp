@@ -3,6 +3,8 @@
 // Padding of a tile holds any value.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
+#include <atomic>
+
 #include "tests/unit/mma_emulator.h"
 // Behind what they need of CUDA.
 #include "templates/tilewire/fragment_rows.cuh"
@@ -56,8 +58,43 @@ void check_store(int above, int below, int before, int behind) {
   }
 }
 
+/// Loads what the same access stores: elements outside are 0.
+template <typename T, typename F, int kVector>
+void check_load(int above, int below, int before, int behind) {
+  constexpr int kStride = F::kColumns + 16;
+  std::vector<T> memory(static_cast<std::size_t>(F::kRows * kStride), numbered<T>(-1));
+  for (int row = 0; row < F::kRows; ++row) {
+    for (int column = 0; column < F::kColumns; ++column) {
+      memory.at(static_cast<std::size_t>(row * kStride + column)) =
+          numbered<T>(row * F::kColumns + column);
+    }
+  }
+  std::vector<char> shared(static_cast<std::size_t>(fragment_rows_bytes(F::kThreads)));
+  std::atomic<int> wrong = 0;
+  Cta::run(F::kThreads, [&] {
+    const auto from =
+        access(memory.data(), masked_dim<F::kRows>(kStride, -above, F::kRows - above - below),
+               masked_dim<F::kColumns>(1, -before, F::kColumns - before - behind));
+    const auto tile = load_rows<Tile<T, F>, kVector>(from, shared.data());
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int i = 0; F::has_rows(thread) && i < F::kRegisters; ++i) {
+      const int row = F::row(thread, i);
+      const int column = F::column(thread, i);
+      const bool is_inside = row >= above && row < F::kRows - below && column >= before &&
+                             column < F::kColumns - behind;
+      const T expected = numbered<T>(is_inside ? row * F::kColumns + column : 0);
+      const T found = tile.get(i);
+      if (std::memcmp(&found, &expected, sizeof(T)) != 0) ++wrong;
+    }
+  });
+  REQUIRE(wrong == 0);
+}
+
 template <typename T, typename F, int kVector>
 void check_store() {
+  check_load<T, F, kVector>(0, 0, 0, 0);
+  check_load<T, F, kVector>(0, 0, 1, 2);
+  check_load<T, F, kVector>(2, 13, 0, 3);
   check_layout<FragmentRows<F, sizeof(T), row_vector(kVector, F::kColumns, sizeof(T))>>(1);
   check_store<T, F, kVector>(0, 0, 0, 0);
   check_store<T, F, kVector>(0, 0, 1, 2);

@@ -172,6 +172,16 @@ void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   require_layout(access.where, result->type, statement);
   require_layout(access.other, result->type, statement);
   emitter.include("memory.cuh");
+  if (goes_as_rows(statement)) {
+    emitter.include("fragment_rows.cuh");
+    return emitter.define_here(
+        result,
+        fmt::format("tw::load_rows<{}, {}{}>({}, {})", emitter.type(result->type), access.vector,
+                    cache_text(statement),
+                    access_text(access, result->type, statement, emitter, true),
+                    emitter.rows_place()),
+        hint);
+  }
   std::string arguments = access_text(access, result->type, statement, emitter);
   const bool has_other = access.other != nullptr && !is_plain(access);
   if (has_other || access.where != nullptr) arguments += ", " + other;
@@ -198,7 +208,7 @@ void emit_tile_store_cuda(const Statement& statement, CudaEmitter& emitter) {
     tile = fmt::format("tw::full<{}>({})", emitter.type(type), tile);
   }
   require_layout(access.where, type, statement);
-  if (is_product_store(statement)) {
+  if (goes_as_rows(statement)) {
     emitter.include("fragment_rows.cuh");
     return emitter.statement(fmt::format(
         "tw::store_rows<{}{}>({}, {}, {});", access.vector, cache_text(statement),

@@ -116,11 +116,14 @@ std::pair<std::string, std::string> map_arguments(const Statement& statement,
 
 }  // namespace
 
-bool is_product_store(const Statement& statement) {
-  if (!statement.is("tile_store") || statement.flag("where") || statement.has("gather")) {
-    return false;
-  }
-  const Type& tile = statement.operands.at(1)->type;
+bool goes_as_rows(const Statement& statement) {
+  constexpr int kLeastBytes = 8;  // of a load's vector: smaller ones gain nothing
+  const bool is_load = statement.is("tile_load");
+  if (!is_load && !statement.is("tile_store")) return false;
+  if (statement.flag("where") || statement.has("gather") || statement.flag("other")) return false;
+  const Type& tile = is_load ? statement.result()->type : statement.operands.at(1)->type;
+  const std::int64_t vector_bytes = statement.integer("vector") * num_bytes(tile.dtype);
+  if (is_load && (vector_bytes < kLeastBytes || num_bytes(tile.dtype) > 4)) return false;
   return tile.layout.kind == Layout::Kind::kFragment && tile.shape.back() != 1;
 }
 
@@ -128,7 +131,7 @@ StagingPlan plan_staging(const Program& lowered) {
   StagingPlan plan;
   if (!has_roles(lowered)) return plan;
   std::int64_t wanted = 0;
-  bool is_stored = false;
+  bool has_rows = false;
   for_each_statement(lowered.body, [&](const Statement& statement) {
     if (is_staged(statement)) {
       std::int64_t bytes = 0;
@@ -139,9 +142,9 @@ StagingPlan plan_staging(const Program& lowered) {
       plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(bytes));
       if (statement.has("stages")) wanted = std::max(wanted, statement.integer("stages"));
     }
-    is_stored |= is_product_store(statement);
+    has_rows |= goes_as_rows(statement);
   });
-  if (is_stored) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
+  if (has_rows) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
   const int room = kMaxSharedBytes - kBarrierBytes - plan.rows_bytes -
                    plan_synchronisation(lowered).num_shared_bytes;
   plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,

@@ -16,15 +16,14 @@ class CudaEmitter;
 struct StagingPlan {
   int num_stages = 0;  ///< slots of the ring; 0: the program has no roles
   int slot_bytes = 0;
-  int rows_bytes = 0;  ///< what stored products become rows in; 0: there are none
+  int rows_bytes = 0;  ///< what tiles that lie as products do become rows in; 0: there are none
   int ring_bytes() const { return num_stages * slot_bytes; }
   int num_bytes() const { return ring_bytes() + rows_bytes; }
 };
-/// UserError where not even two slots fit.
 StagingPlan plan_staging(const Program& lowered);
 
-/// Whether it stores a tile that lies as products do.
-bool is_product_store(const Statement& statement);
+/// Whether it loads or stores a tile that lies as products do, between memory and threads as rows.
+bool goes_as_rows(const Statement& statement);
 
 /// The tensor maps of a program's loads of operands, without repetition.
 std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered);

@@ -84,7 +84,7 @@ Mapping mapping_of(const Statement& statement) {
   mapping.kind = tile->type.layout.kind;
   mapping.vector = tile->type.layout.vector;
   mapping.lanes = tile->type.layout.lanes;
-  mapping.is_by_rows = is_product_store(statement);
+  mapping.is_by_rows = goes_as_rows(statement);
   return mapping;
 }
 

@@ -85,8 +85,8 @@ staged_joined_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* other, tw::bf16* c, int
 
       // 3. staged_joined.py:7: load other, cast, cat, store c
       const TileBF16_64x64 other_tile =
-          tw::load<TileBF16_64x64, 2>(tw::access(other + offset_4 * 64,
-          tw::masked_dim<64>(64, offset_4, M), tw::dim<64>(1)));
+          tw::load_rows<TileBF16_64x64, 8>(tw::access(other + offset_4 * 64, tw::masked_dim<64>(64, offset_4, M), tw::dim<64>(1)),
+          staged + 131072);
 
       // 2. staged_joined.py:6: for, bring a, bring b, full, matmul, mul
       tw::finish(carried, ring);

@@ -92,12 +92,12 @@ staged_residual_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* residual, tw::bf16* c
           carried, staged + 196608);
 
       // 4. staged_residual.py:8: mul, load residual, cast, add, store c
-      tw::meet();
       const TileBF16_128x64 residual_tile =
-          tw::load<TileBF16_128x64, 2>(tw::access(residual + offset_7,
-          tw::masked_dim<128>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)));
+          tw::load_rows<TileBF16_128x64, 8>(tw::access(residual + offset_7, tw::masked_dim<128>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)),
+          staged + 196608);
       const TileBF16_128x64 cast =
           tw::cast<tw::bf16>(tw::add(tw::mul(carried, 0.0625f), tw::cast<float>(residual_tile)));
+      tw::meet();
       tw::store_rows<8>(tw::access(c + offset_7, tw::masked_dim<128>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)),
           cast, staged + 196608);
     }
