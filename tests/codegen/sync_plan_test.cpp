@@ -68,17 +68,25 @@ TEST_CASE("other threads' elements need one") {
 
 TEST_CASE("products are stored by other threads of the warp than load them") {
   const std::string type = "tile<f32[16, 32], vector 2, fragment>";
-  const std::string place = "{masked = [0, 0], shape = [16, 32], strides = [32, 1], vector = 4}";
-  const auto load = [&](const std::string& name, const std::string& pointer) {
-    return fmt::format("  %{} = tile_load(%{}) {}: {}\n", name, pointer, place, type);
+  const auto place = [](int vector) {
+    return fmt::format("{{masked = [0, 0], shape = [16, 32], strides = [32, 1], vector = {}}}",
+                       vector);
+  };
+  // One element at a time, by the thread that holds it.
+  const auto load = [&](const std::string& name, const std::string& pointer, int vector = 1) {
+    return fmt::format("  %{} = tile_load(%{}) {}: {}\n", name, pointer, place(vector), type);
   };
   const auto store = [&](const std::string& pointer) {
-    return fmt::format("  tile_store(%{}, %a) {}\n", pointer, place);
+    return fmt::format("  tile_store(%{}, %a) {}\n", pointer, place(4));
   };
   CHECK(meetings(load("a", "px") + store("px")) == 0);  // the warp has met behind its reads
   CHECK(meetings(load("a", "px") + store("py") + store("py")) == 0);
   CHECK(meetings(load("a", "px") + store("py") + load("b", "py")) == 1);
   CHECK(meetings(load("a", "px") + load("b", "shifted") + store("px")) == 1);
+  // As rows, too.
+  CHECK(meetings(load("a", "px", 4) + store("px")) == 0);
+  CHECK(meetings(load("a", "px", 4) + store("py") + load("b", "py", 4)) == 0);
+  CHECK(meetings(load("a", "shifted", 4) + store("px")) == 1);
 }
 
 TEST_CASE("reads alone need none") {

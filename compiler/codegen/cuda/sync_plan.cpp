@@ -40,17 +40,17 @@ struct Mapping {
   bool is_by_rows = false;  ///< by other threads of the warp that holds the element
   auto operator<=>(const Mapping&) const = default;
 
-  /// The access by the threads that hold the elements.
-  Mapping of_holders() const {
-    Mapping mapping = *this;
-    mapping.is_by_rows = false;
-    return mapping;
-  }
-
   /// Whether the same thread touches the same element, if both are of the same memory.
   bool is_like(Mapping other) const {
     other.base = base;
     return alone == nullptr && other == *this;
+  }
+  /// Whether a warp's threads have met between such a read and this access, if both are of the same
+  /// memory, and touch the same elements.
+  bool is_behind(Mapping read) const {
+    read.base = base;
+    read.is_by_rows = is_by_rows;
+    return is_by_rows && alone == nullptr && read == *this;
   }
 };
 
@@ -352,8 +352,7 @@ class Planner {
         // What a thread releases is what all of the CTA's have done. A warp that stores by rows has
         // met behind its reads.
         if (state.is_acquired || state.is_permitted || conflicts(state.writes, mapping) ||
-            conflicts(state.reads, mapping.of_holders()) ||
-            (atomic && atomic->releases() && has_pending)) {
+            overtakes(state.reads, mapping) || (atomic && atomic->releases() && has_pending)) {
           meet_before(statement, state);
         }
         state.writes.insert(mapping);
@@ -407,6 +406,13 @@ class Planner {
   bool conflicts(const std::set<Mapping>& earlier, const Mapping& mapping) const {
     return std::ranges::any_of(earlier, [&](const Mapping& other) {
       return may_be_one(mapping.base, other.base) && !mapping.is_like(other);
+    });
+  }
+
+  /// Whether a write may come before a read of the same memory by another thread.
+  bool overtakes(const std::set<Mapping>& reads, const Mapping& write) const {
+    return std::ranges::any_of(reads, [&](const Mapping& read) {
+      return may_be_one(write.base, read.base) && !write.is_like(read) && !write.is_behind(read);
     });
   }
 

@@ -16,7 +16,6 @@
 #include "tilewire/cast.cuh"
 #include "tilewire/fragment_layout.cuh"
 #include "tilewire/fragment_rows.cuh"
-#include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
@@ -97,7 +96,6 @@ staged_residual_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* residual, tw::bf16* c
           staged + 196608);
       const TileBF16_128x64 cast =
           tw::cast<tw::bf16>(tw::add(tw::mul(carried, 0.0625f), tw::cast<float>(residual_tile)));
-      tw::meet();
       tw::store_rows<8>(tw::access(c + offset_7, tw::masked_dim<128>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)),
           cast, staged + 196608);
     }
