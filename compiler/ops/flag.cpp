@@ -67,6 +67,7 @@ void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
 
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
+  const bool is_producer = statement.flag("producer");
   emitter.include("flag.cuh");
   const std::string arguments =
       fmt::format("{}, {}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
@@ -74,9 +75,11 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
                   statement.integer("site"), wait_timeout(statement));
   const std::string text =
       access.num_elements() == 1
-          ? fmt::format("tw::wait_flag<{}>({});", object_scope(statement), arguments)
-          : fmt::format("tw::wait_flags<{}, kThreads>({}, {});", object_scope(statement),
-                        object_slice(access), arguments);
+          ? fmt::format("tw::wait_flag<{}{}>({});", object_scope(statement),
+                        is_producer ? ", tw::ProducerThread" : "", arguments)
+          : fmt::format("tw::wait_flags<{}, {}>({}, {});", object_scope(statement),
+                        is_producer ? "1, tw::ProducerThread" : "kThreads", object_slice(access),
+                        arguments);
   emit_object_op(access, emitter, text);
 }
 
@@ -131,7 +134,7 @@ OpInfo flag_wait_op() {
   op.min_operands = 3;
   op.max_operands = 4;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kWaitSite});
+  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kByProducer, kWaitSite});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

@@ -245,6 +245,12 @@ OpInfo tile_store_op() {
 
 }  // namespace
 
+const Value* parameter_behind(const Value* pointer) {
+  const Statement* made = pointer->definition;
+  if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
+  return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
+}
+
 TileAccess TileAccess::of(const Statement& statement) {
   TileAccess access;
   std::size_t next = 0;

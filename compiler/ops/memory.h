@@ -107,4 +107,7 @@ std::vector<SlicePattern> parse_slice_pattern(std::string_view text);
 std::string slice_pattern_to_string(const std::vector<SlicePattern>& patterns);
 int num_operands(SliceIndex::Kind kind);
 
+/// The parameter that a lowered pointer leads into; null: unknown.
+const Value* parameter_behind(const Value* pointer);
+
 }  // namespace tilewire

@@ -132,7 +132,7 @@ OpInfo wait_op() {
       "of instances.";
   op.min_operands = 2;
   op.max_operands = 3;
-  op.attributes = {kPatient, kWaitSite};
+  op.attributes = {kPatient, kByProducer, kWaitSite};
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kFrontend;

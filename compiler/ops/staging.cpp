@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/all_ops.h"
+#include "compiler/ops/atomic.h"
 #include "compiler/ops/infer.h"
 #include "templates/tilewire/fragment_layout.cuh"
 
@@ -47,6 +48,8 @@ std::vector<Type> infer_staged_operand(const OpCall& call) {
 std::vector<Type> infer_same_tile(const OpCall& call) { return {require_tile(call, 0)}; }
 
 std::vector<Type> infer_nothing(const OpCall&) { return {}; }
+
+std::vector<Type> infer_index(const OpCall&) { return {Type::scalar(kIndex)}; }
 
 std::vector<Type> infer_is_producer(const OpCall&) { return {Type::scalar(DType::kBool)}; }
 
@@ -115,6 +118,24 @@ OpInfo finish_op() {
   return op;
 }
 
+OpInfo give_index_op() {
+  OpInfo op =
+      lowered_op("give_index",
+                 "The producer draws the next number of a counter (`next_index`), and hands "
+                 "it to the consumers.",
+                 infer_index, emit_give_index_cuda);
+  op.attributes = {{"counter", AttributeSpec::Kind::kInteger, true, "which one"}};
+  op.effect = Effect::kHidden;
+  return op;
+}
+
+OpInfo take_index_op() {
+  OpInfo op =
+      lowered_op("take_index", "What the producer gives next.", infer_index, emit_take_index_cuda);
+  op.effect = Effect::kHidden;
+  return op;
+}
+
 OpInfo handing_op(std::string_view name, std::string_view summary,
                   void (*emit_cuda)(const Statement&, CudaEmitter&)) {
   OpInfo op = lowered_op(name, summary, infer_nothing, emit_cuda);
@@ -151,6 +172,13 @@ int consumer_threads(std::int64_t rows) {
   return static_cast<int>(warpgroups) * device::kWarpgroupThreads;
 }
 
+bool is_acquire(const Statement& statement) {
+  if (statement.kind != StatementKind::kOp) return false;
+  if (statement.is("tile_atomic")) return Atomic::of(statement).acquires();
+  return statement.op->effect == Effect::kSynchronises && statement.op->meeting.waits &&
+         statement.op->meeting.learns;
+}
+
 bool has_roles(const Program& program) {
   bool has = false;
   for_each_statement(program.body,
@@ -166,6 +194,8 @@ std::vector<OpInfo> staging_ops() {
       skip_op(),
       lowered_op("is_producer", "Whether this thread belongs to the producer.", infer_is_producer,
                  emit_is_producer_cuda),
+      give_index_op(),
+      take_index_op(),
       handing_op("hand_over",
                  "Tells the producer that the consumers have come so far: what they have acquired, "
                  "its loads may see.",

@@ -29,6 +29,9 @@ bool is_staged(const Statement& matmul);
 /// for every 64, three at most, each with as many rows as the others.
 int consumer_threads(std::int64_t rows);
 
+/// Whether what others wrote may be read behind a lowered op, and not in front.
+bool is_acquire(const Statement& statement);
+
 /// Whether the program has a producer: roles are split.
 bool has_roles(const Program& program);
 

@@ -78,7 +78,7 @@ ArgumentSlot::Kind slot_kind(Parameter::Kind kind) {
 int num_counters_of(const Program& program) {
   std::int64_t count = 0;
   for_each_statement(program.body, [&count](const Statement& statement) {
-    if (!statement.is("next_index")) return;
+    if (!statement.is("next_index") && !statement.is("give_index")) return;
     count = std::max(count, statement.integer("counter") + 1);
   });
   return static_cast<int>(count);
@@ -146,8 +146,7 @@ Artifact describe(const Program& lowered, const Target& target) {
     artifact.launch.num_threads += device::kWarpgroupThreads;
     artifact.launch.dynamic_shared_bytes = plan_staging(lowered).num_bytes();
     artifact.launch.cluster_size = static_cast<int>(lowered.cluster_size);
-  }
-  if (has_bulk_copies(lowered, target)) {
+  } else if (has_bulk_copies(lowered, target)) {
     artifact.launch.dynamic_shared_bytes = device::copy_shared_bytes(target.compute_capability);
   }
   artifact.launch.cooperative = artifact.resources.waits;

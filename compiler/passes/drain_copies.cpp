@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/ops/atomic.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -11,13 +12,6 @@ namespace tilewire {
 namespace {
 
 using Parameters = std::set<const Value*>;
-
-/// The parameter that a pointer leads into; null: unknown.
-const Value* base_of(const Value* pointer) {
-  const Statement* made = pointer->definition;
-  if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
-  return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
-}
 
 /// Finds the statements before which bulk copies must be over: what releases them, and what touches
 /// memory that they may be writing.
@@ -70,7 +64,7 @@ class Drains {
 
   Parameters step_op(const Statement& op, Parameters written) {
     if (op.is("view_copy")) {  // finds out at run time whether it meets an earlier one
-      if (op.flag("bulk")) written.insert(base_of(op.operands.at(0)));
+      if (op.flag("bulk")) written.insert(parameter_behind(op.operands.at(0)));
       return written;
     }
     if (written.empty() || !needs_drain(op, written)) return written;
@@ -97,7 +91,7 @@ class Drains {
   }
 
   bool may_meet(const Statement& access, const Parameters& written) const {
-    const Value* base = base_of(access.operands.at(0));
+    const Value* base = parameter_behind(access.operands.at(0));
     return std::ranges::any_of(written,
                                [&](const Value* other) { return may_be_one(base, other); });
   }

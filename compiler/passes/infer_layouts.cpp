@@ -117,11 +117,11 @@ class LayoutInference {
       largest = std::max(largest, group.num_elements());
     }
     program_.num_threads = threads_for(largest);
-    stage();
     for_each_statement(program_.body, [this](const Statement& statement) {
       if (!statement.is("view_copy")) return;
       program_.num_threads = std::max(program_.num_threads, kLeastCopyThreads);
     });
+    stage();
     for (LayoutGroup& group : groups_.all()) {
       if (!group.layout.is_known() && group.wants_rows()) set(group, rows_of(group));
     }

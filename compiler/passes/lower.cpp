@@ -61,6 +61,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("keep_channel_counts", program);
   program = share_operands(std::move(program));
   done("share_operands", program);
+  program = place_waits(std::move(program));
+  done("place_waits", program);
   program = split_roles(std::move(program));
   done("split_roles", program);
   return program;

@@ -68,6 +68,11 @@ Program keep_channel_counts(Program program, const Target& target);
 /// one by one.
 Program share_operands(Program program);
 
+/// Of a program with staged products: waits for flags that the producer's loads stand behind are
+/// the producer's (`flag_wait` attribute `producer`), and the consumers' too where they may not
+/// learn of them from the ring; behind other waits the consumers hand over to the producer.
+Program place_waits(Program program);
+
 /// Splits a program with staged products into roles: `if is_producer {the loads of operands, and
 /// what they depend on} else {the rest}`.
 Program split_roles(Program program);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "compiler/passes/dead_code.h"
@@ -29,6 +28,7 @@ class Slice {
 
   bool has(const Statement& statement) const { return statements_.contains(&statement); }
   bool has(const Value* value) const { return values_.contains(value); }
+  const std::set<const Statement*>& statements() const { return statements_; }
 
  private:
   void collect(const Region& region, const Statement* owner) {
@@ -124,6 +124,11 @@ void prune(Region& region, const Slice& slice) {
 
 void keep_slice(Region& region, const std::function<bool(const Statement&)>& is_root) {
   prune(region, Slice(region, is_root));
+}
+
+std::set<const Statement*> slice_of(const Region& region,
+                                    const std::function<bool(const Statement&)>& is_root) {
+  return Slice(region, is_root).statements();
 }
 
 }  // namespace tilewire

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 
 #include "compiler/ir/program.h"
 
@@ -10,5 +11,9 @@ namespace tilewire {
 /// what computes their operands, and the loops and branches that say how often they run. Values
 /// that loops and branches carry for others are dropped. Roots have no results that others use.
 void keep_slice(Region& region, const std::function<bool(const Statement&)>& is_root);
+
+/// The statements of a region that `keep_slice` would leave.
+std::set<const Statement*> slice_of(const Region& region,
+                                    const std::function<bool(const Statement&)>& is_root);
 
 }  // namespace tilewire

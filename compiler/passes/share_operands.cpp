@@ -22,7 +22,10 @@ bool has_product(const Region& region) {
 class Sharer {
  public:
   explicit Sharer(Program& program)
-      : program_(program), uniformity_(program, program.cluster_size) {}
+      : program_(program), uniformity_(program, program.cluster_size) {
+    for_each_statement(program.body,
+                       [this](const Statement& each) { has_acquire_ |= is_acquire(each); });
+  }
 
   /// Whether any operand is shared.
   bool run() {
@@ -60,12 +63,20 @@ class Sharer {
 
   bool can_share(const Statement& load) {
     const MapAccess access = MapAccess::of(load);
+    // What one instance has waited for, the others that load for it have not.
+    if (has_acquire_ && !is_constant(access.parameter)) return false;
     const std::size_t outer = access.is_contiguous_along(1) ? 0 : 1;
     if (access.shape.at(outer) % (kSwizzleRows * program_.cluster_size) != 0) return false;
     return access.rank == nullptr &&
            std::ranges::all_of(access.coordinates, [this](const Value* coordinate) {
              return uniformity_.is_uniform(coordinate);
            });
+  }
+
+  bool is_constant(const Value* parameter) const {
+    return std::ranges::any_of(program_.parameters, [&](const Parameter& each) {
+      return each.value == parameter && each.is_constant;
+    });
   }
 
   /// Who doesn't take a branch fills and skips the slots of its products: others count on the part
@@ -108,6 +119,7 @@ class Sharer {
 
   Program& program_;
   Uniformity uniformity_;
+  bool has_acquire_ = false;
 };
 
 }  // namespace

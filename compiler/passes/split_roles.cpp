@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,24 +16,18 @@
 namespace tilewire {
 namespace {
 
-/// Whether others may be waited for, and what they wrote may be read behind it.
-bool is_acquire(const Statement& statement) {
-  return statement.kind == StatementKind::kOp && statement.op->effect == Effect::kSynchronises &&
-         statement.op->meeting.waits && statement.op->meeting.learns;
-}
-
 class Splitter {
  public:
-  explicit Splitter(Program& program)
-      : program_(program), hands_over_(may_operands_change(program)) {}
+  explicit Splitter(Program& program) : program_(program) {}
 
   void run() {
+    Statements common = take_generations();
     Region producer = producer_region();
     consume(program_.body);
     finish(program_.body);
     Region consumer;
     consumer.statements = std::move(program_.body.statements);
-    program_.body.statements.clear();
+    program_.body.statements = std::move(common);
     for (Region* region : {&producer, &consumer}) {
       region->statements.push_back(yield());
     }
@@ -47,21 +42,16 @@ class Splitter {
   }
 
  private:
-  /// Whether somebody else may write an operand during the launch: then what the consumers acquire
-  /// is handed over to the producer.
-  static bool may_operands_change(const Program& program) {
-    bool may = false;
-    for_each_statement(program.body, [&](const Statement& statement) {
-      if (!statement.is("operand_load")) return;
-      for (std::size_t i = 0; i < program.parameters.size(); ++i) {
-        const Parameter& parameter = program.parameters[i];
-        if (parameter.value != statement.operands.at(0)) continue;
-        const bool is_local = parameter.kind == Parameter::Kind::kTensor &&
-                              i < program.facts.local_only.size() && program.facts.local_only[i];
-        may |= !parameter.is_constant && !is_local;
-      }
-    });
-    return may;
+  /// All threads read at the start which launch this is: later it may be over for an instance whose
+  /// consumers have left it.
+  Statements take_generations() {
+    Statements taken;
+    Statements& body = program_.body.statements;
+    for (auto& statement : body) {
+      if (statement->is("generation")) taken.push_back(std::move(statement));
+    }
+    std::erase(body, nullptr);
+    return taken;
   }
 
   static std::unique_ptr<Statement> yield() {
@@ -75,21 +65,36 @@ class Splitter {
     Region region;
     Replacements mapping;
     region.statements = clone_statements(program_, program_.body, mapping);
-    if (hands_over_) await_consumers(region);
+    await_consumers(region);
     keep_slice(region, [](const Statement& statement) {
-      return statement.is("operand_load") || statement.is("await_hand_over");
+      return statement.is("operand_load") || statement.is("await_hand_over") ||
+             is_of_producer(statement);
+    });
+    for_each_statement(region, [this](Statement& statement) {
+      if (!statement.is("next_index")) return;
+      counters_.insert(statement.integer("counter"));
+      statement.op = &find_op("give_index");
     });
     return region;
   }
 
-  /// Where the consumers acquire, the producer waits for them.
+  static bool is_of_producer(const Statement& statement) {
+    return statement.is("flag_wait") && statement.flag("producer");
+  }
+
+  /// Where the consumers hand over what they have acquired, the producer waits for them.
   void await_consumers(Region& region) {
     for (auto& statement : region.statements) {
       for (Region& inner : statement->regions) await_consumers(inner);
-      if (is_acquire(*statement)) {
-        statement = program_.new_op("await_hand_over", {}, {}, statement->location);
-      }
+      if (statement->is("hand_over")) statement->op = &find_op("await_hand_over");
     }
+  }
+
+  /// What the producer draws, the consumers learn from it.
+  void take_index(Statement& statement) {
+    if (!statement.is("next_index") || !counters_.contains(statement.integer("counter"))) return;
+    statement.op = &find_op("take_index");
+    statement.attributes.erase(statement.attributes.find("counter"));
   }
 
   /// The loads of operands become what the ring holds.
@@ -99,16 +104,13 @@ class Splitter {
       for (Region& inner : statement->regions) consume(inner);
       replaced_.resolve_all(statement->operands);
       Inserter insert(program_, region.statements, statement->location);
-      if (!statement->is("operand_load")) {
-        const bool is_acquired = is_acquire(*statement);
+      take_index(*statement);
+      if (statement->is("operand_load")) {
+        replaced_.replace(statement->result(), staged_operand(*statement, insert));
+        removed_.push_back(std::move(statement));
+      } else if (!is_of_producer(*statement)) {
         insert.append(std::move(statement));
-        if (is_acquired && hands_over_) {
-          insert.append(program_.new_op("hand_over", {}, {}, insert.location()));
-        }
-        continue;
       }
-      replaced_.replace(statement->result(), staged_operand(*statement, insert));
-      removed_.push_back(std::move(statement));
     }
   }
 
@@ -176,7 +178,7 @@ class Splitter {
   }
 
   Program& program_;
-  bool hands_over_;
+  std::set<std::int64_t> counters_;  ///< which the producer draws from
   Replacements replaced_;
   Replacements finished_;
   std::set<const Statement*> accumulating_;

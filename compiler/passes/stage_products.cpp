@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
-#include <string_view>
 #include <vector>
 
 #include "compiler/ops/matmul.h"
@@ -26,13 +24,6 @@ const Value* parameter_of(const Value* view) {
   return view;
 }
 
-bool is_at_peer(const Value* view) {
-  for (; view->definition != nullptr; view = view->definition->operands.at(0)) {
-    if (view->definition->is("at")) return true;
-  }
-  return false;
-}
-
 /// Whether wgmma multiplies such elements, and where K is not what is contiguous, too.
 bool is_multiplied(DType left, DType right) {
   if (is_fp8(left)) return is_fp8(right);
@@ -54,7 +45,6 @@ class Stager {
  public:
   explicit Stager(Program& program) : program_(program), uses_(count_uses(program.body)) {
     collect(program.body);
-    for_each_statement(program.body, [this](const Statement& statement) { note(statement); });
   }
 
   void run() {
@@ -65,6 +55,10 @@ class Stager {
       if (slot_bytes_ == 0) slot_bytes_ = bytes;
       if (slot_bytes_ == bytes) matmul->attributes["staged"] = true;  // all slots are alike
     }
+    if (slot_bytes_ == 0) return;
+    for (Statement* wait : waits_) {
+      if (is_known_wait(*wait)) wait->attributes["producer"] = true;
+    }
   }
 
  private:
@@ -72,6 +66,7 @@ class Stager {
     for (auto& statement : region.statements) {
       parents_[statement.get()] = enclosing_;
       if (statement->is("matmul")) matmuls_.push_back(statement.get());
+      note(*statement);
       for (Region& inner : statement->regions) {
         for (const Value* argument : inner.arguments) owners_[argument] = statement.get();
         enclosing_.push_back(statement.get());
@@ -82,22 +77,28 @@ class Stager {
     }
   }
 
-  /// What the roles of a kernel can't be split around.
-  void note(const Statement& statement) {
+  /// What the roles of a kernel can't be split around, and what they must know of.
+  void note(Statement& statement) {
     if (statement.kind == StatementKind::kReturn) is_possible_ = false;
     if (statement.kind != StatementKind::kOp) return;
-    const std::string_view name = statement.op->name;
-    const bool is_shared = name == "next_index" || name == "send" || name == "recv" ||
-                           name == "exchange" || name == "print" || name == "assert";
-    const bool moves_views = name == "put" && statement.operands[1]->type.is_view();
-    if (is_shared || moves_views) is_possible_ = false;
     if (statement.op->effect == Effect::kWrites) {
-      const Value* view = statement.operands.at(0);
-      (is_at_peer(view) ? sent_ : written_).insert(parameter_of(view));
+      written_[parameter_of(statement.operands.at(0))].push_back(&statement);
     }
-    if (statement.op->effect == Effect::kSynchronises && statement.op->meeting.waits) {
-      waits_.push_back(&statement);
-    }
+    if (acquires(statement)) waits_.push_back(&statement);
+  }
+
+  /// Whether what others wrote may be read behind it.
+  static bool acquires(const Statement& op) {
+    if (op.is("atomic")) return op.text("order") == "acquire" || op.text("order") == "acq_rel";
+    return op.op->effect == Effect::kSynchronises && op.op->meeting.waits;
+  }
+
+  /// A wait that takes nothing, for what the producer can tell by itself.
+  bool is_known_wait(const Statement& op) {
+    if (!op.is("wait") || op.operands[0]->type.memory != Memory::kFlag) return false;
+    return is_known_view(op.operands[0]) &&
+           std::all_of(op.operands.begin() + 1, op.operands.end(),
+                       [this](const Value* operand) { return is_known(operand); });
   }
 
   static std::int64_t slot_bytes(const Statement& matmul) {
@@ -121,7 +122,8 @@ class Stager {
                                [this](const Statement* wait) { return is_known_control(*wait); });
   }
 
-  /// A load whose tile nothing else reads, of memory that nobody writes meanwhile but behind waits.
+  /// A load whose tile nothing else reads, of memory that somebody writes only where the producer
+  /// can tell.
   bool is_brought(const Value* operand, const Statement& matmul) {
     const Statement* load = operand->definition;
     if (load == nullptr || !load->is("load") || load->flag("other") || load->flag("where")) {
@@ -129,28 +131,14 @@ class Stager {
     }
     if (uses_.at(operand) != 1 || regions_.at(load) != regions_.at(&matmul)) return false;
     const Value* parameter = parameter_of(load->operands.at(0));
-    if (written_.contains(parameter) || !is_mappable(parameter)) return false;
-    // Copies at peers are others' business; this rank's is complete behind a wait.
-    if (sent_.contains(parameter) && !stands_behind_wait(*load)) return false;
-    return is_known_view(load->operands.at(0));
-  }
-
-  bool stands_behind_wait(const Statement& load) const {
-    for (const auto& statement : regions_.at(&load)->statements) {
-      if (statement.get() == &load) return false;
-      if (std::ranges::find(waits_, statement.get()) != waits_.end()) return true;
-    }
-    return regions_stand_behind_wait(load);
-  }
-  /// The same, of the loops and branches around it.
-  bool regions_stand_behind_wait(const Statement& load) const {
-    return std::ranges::any_of(parents_.at(&load), [this](const Statement* parent) {
-      for (const auto& statement : regions_.at(parent)->statements) {
-        if (statement.get() == parent) return false;
-        if (std::ranges::find(waits_, statement.get()) != waits_.end()) return true;
-      }
+    if (!is_mappable(parameter)) return false;
+    const auto writes = written_.find(parameter);
+    if (writes != written_.end() &&
+        !std::ranges::all_of(writes->second,
+                             [this](const Statement* write) { return is_known_control(*write); })) {
       return false;
-    });
+    }
+    return is_known_view(load->operands.at(0));
   }
 
   bool is_mappable(const Value* parameter) const {
@@ -195,7 +183,9 @@ class Stager {
   }
 
   bool is_known_structure(const Statement& structure) {
-    if (structure.kind == StatementKind::kWhile) return false;
+    if (structure.kind == StatementKind::kWhile) {
+      return is_known(structure.regions.at(0).statements.back()->operands.at(0));
+    }
     const std::size_t num_controlling = structure.kind == StatementKind::kFor ? 3 : 1;
     for (std::size_t i = 0; i < num_controlling; ++i) {
       if (!is_known(structure.operands.at(i))) return false;
@@ -223,31 +213,39 @@ class Stager {
     }
     if (made->kind == StatementKind::kOp) {
       const bool is_read = made->is("load") && !written_.contains(parameter_of(made->operands[0]));
+      // Numbers that all threads read when they start, or the producer itself hands out.
+      const bool is_handed_out = made->is("generation") || made->is("next_index");
+      if (is_handed_out) return true;
       if (made->op->effect != Effect::kPure && !is_read) return false;
       return std::ranges::all_of(made->operands, [this](const Value* operand) {
         return operand->type.is_view() ? is_known_view(operand) : is_known(operand);
       });
     }
     if (!is_known_structure(*made)) return false;
-    const auto place = std::ranges::find(made->results, value) - made->results.begin();
-    return std::ranges::all_of(made->regions,
-                               [&](const Region& region) {
-                                 return is_known(region.statements.back()->operands.at(
-                                     static_cast<std::size_t>(place)));
-                               }) &&
-           (made->kind != StatementKind::kFor ||
-            is_known(made->operands.at(3 + static_cast<std::size_t>(place))));
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(made->results, value) - made->results.begin());
+    if (made->kind != StatementKind::kIf) return is_known_carried(*made, place);
+    return std::ranges::all_of(made->regions, [&](const Region& region) {
+      return is_known(region.statements.back()->operands.at(place));
+    });
   }
 
   /// The index of a loop, or what it carries.
   bool is_known_argument(const Value* value, const Statement& loop) {
-    if (loop.kind != StatementKind::kFor || !is_known_structure(loop)) return false;
-    const std::vector<Value*>& arguments = loop.body().arguments;
-    const auto place =
-        static_cast<std::size_t>(std::ranges::find(arguments, value) - arguments.begin());
-    if (place == 0) return true;
-    return is_known(loop.operands.at(2 + place)) &&
-           is_known(loop.body().statements.back()->operands.at(place - 1));
+    if (!is_known_structure(loop)) return false;
+    for (const Region& region : loop.regions) {
+      const auto found = std::ranges::find(region.arguments, value);
+      if (found == region.arguments.end()) continue;
+      const auto place = static_cast<std::size_t>(found - region.arguments.begin());
+      const std::size_t num_before = region.arguments.size() - loop.results.size();
+      return place < num_before || is_known_carried(loop, place - num_before);
+    }
+    return false;
+  }
+
+  bool is_known_carried(const Statement& loop, std::size_t place) {
+    return is_known(loop.operands.at(loop.num_bounds() + place)) &&
+           is_known(loop.body().statements.back()->operands.at(place));
   }
 
   Program& program_;
@@ -257,9 +255,8 @@ class Stager {
   std::map<const Statement*, const Region*> regions_;
   std::map<const Value*, const Statement*> owners_;  ///< region argument → whose
   std::vector<Statement*> matmuls_;
-  std::vector<const Statement*> waits_;
-  std::set<const Value*> written_;  ///< parameters, whose own copy the kernel writes
-  std::set<const Value*> sent_;     ///< windows that it writes at peers
+  std::vector<Statement*> waits_;
+  std::map<const Value*, std::vector<const Statement*>> written_;  ///< parameter → by which
   std::map<const Value*, bool> known_;
   std::int64_t slot_bytes_ = 0;
   bool is_possible_ = true;

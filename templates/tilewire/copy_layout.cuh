@@ -10,15 +10,19 @@ inline constexpr int kCopyStageBytes = 16 * 1024;
 /// Stages whose store may still be reading while the others load.
 inline constexpr int kCopyStores = 3;
 
+/// A copy engine of fewer has too little in flight.
+inline constexpr int kFewestCopyStages = 5;
+
 /// How many stages fit beside a kernel's own shared memory; 0: no bulk copies.
 constexpr int num_copy_stages(int compute_capability) {
   if (compute_capability < 90) return 0;
-  return compute_capability >= 120 ? 5 : 8;  // of 99 KB and 227 KB
+  return compute_capability >= 120 ? kFewestCopyStages : 8;  // of 99 KB and 227 KB
 }
 
 /// All stages, then an mbarrier of each.
+constexpr int copy_shared_bytes_of(int num_stages) { return num_stages * (kCopyStageBytes + 8); }
 constexpr int copy_shared_bytes(int compute_capability) {
-  return num_copy_stages(compute_capability) * (kCopyStageBytes + 8);
+  return copy_shared_bytes_of(num_copy_stages(compute_capability));
 }
 
 }  // namespace tilewire::device

@@ -18,11 +18,16 @@ class Counters {
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;
 
+  /// The next number of a counter, by one thread. Thread 0 hears of it before the instance's end.
+  TILEWIRE_DEVICE int64_t draw(int counter) const {
+    return static_cast<int64_t>(atomicAdd(words_ + 1 + counter, 1ull));
+  }
+
   /// The next number of a counter, the same for all threads, which meet inside. Nobody may be using
   /// `shared`.
   TILEWIRE_DEVICE int64_t draw(int counter, void* shared) const {
     int64_t* place = static_cast<int64_t*>(shared);
-    if (threadIdx.x == 0) *place = static_cast<int64_t>(atomicAdd(words_ + 1 + counter, 1ull));
+    if (threadIdx.x == 0) *place = draw(counter);
     meet();
     return *place;
   }

@@ -1,13 +1,14 @@
 // Flags: how often each was set in this launch of those that take the array (launch_state.cuh).
 // Functions for all threads of a CTA, none of which synchronises them: what other threads wrote is
 // released only after a __syncthreads before a set, and may be relied on only after one behind a
-// wait.
+// wait. Waits may be the producer's thread's alone (`Group`).
 //
 // A flag has a word for each of kFlagWords launches in turn: the one that is running, those that
 // peers may be behind or ahead in, and one that nobody uses, which every launch clears.
 #pragma once
 
 #include "tilewire/abi.cuh"
+#include "tilewire/group.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/object_layout.cuh"
 #include "tilewire/object_slice.cuh"
@@ -40,14 +41,14 @@ TILEWIRE_DEVICE void set_flag(uint32_t* flag, int64_t launch) {
 }
 
 /// One thread's wait until the flag was set `count` times in this launch, or filled for it. One
-/// function for all waits of a kernel: they would otherwise be most of its code.
-template <Scope kScope>
+/// function for all waits of a group: they would otherwise be most of its code.
+template <Scope kScope, typename Group>
 static __device__ __noinline__ void wait_for_flag(uint32_t* flag, int64_t launch, uint32_t count,
                                                   const Lane& lane, uint32_t rank, uint32_t site,
                                                   uint64_t timeout_ns) {
   const uint32_t* word = flag_word(flag, launch);
   const int64_t* filled = &reinterpret_cast<FlagElement*>(flag)->filled;
-  Deadline deadline(lane, timeout_ns);
+  Deadline<Group> deadline(lane, timeout_ns);
   while (true) {
     // Beside the count, which must not wait for it: where the fill has come, it is acquired then.
     const int64_t fill = load_relaxed<kScope>(filled);
@@ -60,24 +61,26 @@ static __device__ __noinline__ void wait_for_flag(uint32_t* flag, int64_t launch
 }
 
 /// A wait for one flag of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's.
-template <Scope kScope>
+template <Scope kScope, typename Group = ProgramThreads>
 TILEWIRE_DEVICE void wait_flag(uint32_t* flag, int64_t launch, uint32_t count, const Lane& lane,
                                uint32_t rank, uint32_t site, uint64_t timeout_ns) {
-  if (threadIdx.x == 0) {
-    wait_for_flag<kScope>(flag, launch, count, lane, rank, site, timeout_ns);
+  if (Group::index() == 0) {
+    wait_for_flag<kScope, Group>(flag, launch, count, lane, rank, site, timeout_ns);
   }
+  Group::acquired();
 }
 
-/// A wait for all flags of a slice, polled side by side by the CTA's threads.
-template <Scope kScope, int kThreads, typename Slice>
+/// A wait for all flags of a slice, polled side by side by the `kThreads` threads of the group.
+template <Scope kScope, int kThreads, typename Group = ProgramThreads, typename Slice>
 TILEWIRE_DEVICE void wait_flags(Slice slice, uint32_t* first, int64_t launch, uint32_t count,
                                 const Lane& lane, uint32_t rank, uint32_t site,
                                 uint64_t timeout_ns) {
   TILEWIRE_ROLLED
-  for (int i = threadIdx.x; i < Slice::kElements; i += kThreads) {
+  for (int i = Group::index(); i < Slice::kElements; i += kThreads) {
     uint32_t* flag = first + slice(i) * (sizeof(FlagElement) / sizeof(uint32_t));
-    wait_for_flag<kScope>(flag, launch, count, lane, rank, site, timeout_ns);
+    wait_for_flag<kScope, Group>(flag, launch, count, lane, rank, site, timeout_ns);
   }
+  Group::acquired();
 }
 
 /// Clears the words that the launch after the next one counts in: this instance's share of an array

@@ -2,6 +2,7 @@
 // optimising what hardly ever runs.
 #pragma once
 
+#include "tilewire/group.cuh"
 #include "tilewire/hang_report.cuh"
 #include "tilewire/launch_log.cuh"
 
@@ -15,7 +16,9 @@ TILEWIRE_DEVICE uint32_t linear_program_id() {
 /// A wait that only the host can end early.
 inline constexpr uint64_t kNoDeadline = ~uint64_t{0};
 
-/// The clock of one wait. Host memory is far away: it is looked at once in `kPolls` polls.
+/// The clock of one wait of a thread of the group. Host memory is far away: it is looked at once in
+/// `kPolls` polls.
+template <typename Group = ProgramThreads>
 class Deadline {
  public:
   /// `timeout_ns`: the lane's, or kNoDeadline: no report either.
@@ -42,7 +45,7 @@ class Deadline {
     if (stop >= 2) return false;
     if (now - start_ >= compare_after_ns_) {
       compare_after_ns_ += kCompareEveryNs;
-      if (lane_.launch_hash != 0 && !launches_fit(lane_, wait.rank)) return false;
+      if (lane_.launch_hash != 0 && !launches_fit<Group>(lane_, wait.rank)) return false;
     }
     const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
     if (is_over || now - start_ >= report_after_ns_) {

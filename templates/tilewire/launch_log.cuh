@@ -66,6 +66,7 @@ TILEWIRE_DEVICE void report_misfit(const Lane& lane, uint32_t peer, uint32_t min
 /// For a wait that lasts long, whose instance 0 may not have come to telling the peers: whether the
 /// launches of the lane fit together, as far as this rank knows; reports it where they don't.
 /// `rank`: this one's in the world, whose ranks of one LSA team are consecutive.
+template <typename Group>
 static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank) {
   uint32_t running;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // launch log"

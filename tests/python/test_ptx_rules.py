@@ -65,6 +65,9 @@ def replaced(name, old, new, count=0):
 BARRIERS = "ops/meet_on_all_ranks"
 LOCAL = "ops/meet_on_one_rank"
 STAGED = "ops/staged_matmul_of_a_window"
+GATHERED = "ops/staged_matmul_of_gathered_rows"
+# Behind the producer's wait alone.
+ITS_FENCE = r"(ProducerThread\w+, [^@]*?)fence\.proxy\.async;"
 COPIES = "ops/put_views"
 ATOMICS = "ops/atomic_at_peers"
 
@@ -88,6 +91,7 @@ ATOMICS = "ops/atomic_at_peers"
         (COPIES, r"cp\.async\.bulk\.wait_group 0;", "", "bulk_stores_are_over"),
         (COPIES, r"fence\.proxy\.async;", "", "bulk_loads_see"),
         (STAGED, r"fence\.proxy\.async;", "", "bulk_loads_see"),
+        (GATHERED, ITS_FENCE, r"\1", "bulk_loads_see"),
         (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that"),
     ],
 )  # fmt: skip

@@ -78,8 +78,9 @@ void KernelWriter::write_statement(const Statement& statement) {
         throw InternalError(fmt::format("'{}' is left in a lowered program", statement.op->name),
                             statement.location);
       }
-      if (!statement.op->announces_launch && statement.op->resources != nullptr &&
-          statement.op->resources(statement).two_sided) {
+      // The consumers announce: what the producer waits for before them is what they come to later.
+      if (!is_in_producer_ && !statement.op->announces_launch &&
+          statement.op->resources != nullptr && statement.op->resources(statement).two_sided) {
         emitter_.announce_launch();
       }
       return statement.op->emit_cuda(statement, emitter_);
@@ -165,11 +166,14 @@ void KernelWriter::write_while(const Statement& loop) {
 /// One thread of the producer works; the registers that the others don't need, the consumers take.
 void KernelWriter::write_roles(const Statement& split) {
   Writer& writer = emitter_.writer_;
+  write_staging();
   writer.blank();
   writer.open("if (tw::is_producer<kThreads>())");
   writer.line("tw::give_registers<kThreads>();");
   writer.open("if (tw::is_loader<kThreads>())");
+  is_in_producer_ = true;
   write_region(split.regions.at(0));
+  is_in_producer_ = false;
   writer.close();
   writer.reopen("else");
   writer.line("tw::take_registers<kThreads>();");

@@ -43,7 +43,8 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   }
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
-  for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over"}) {
+  for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",
+                           "give_index", "take_index"}) {
     if (statement.is(name)) return "";
   }
   if (statement.is("tile_load") || statement.is("tile_store") || statement.is("tile_prefetch")) {
@@ -273,9 +274,9 @@ void KernelWriter::write_preamble() {
     writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
                             description_.launch.num_counters));
   }
+  if (emitter_.has_roles()) writer.line("extern __shared__ __align__(1024) char staged[];");
   write_copier();
   write_barriers();
-  if (emitter_.has_roles()) write_staging();
 }
 
 /// The ring between producer and consumers, behind which all threads know that it is ready.
@@ -283,10 +284,11 @@ void KernelWriter::write_staging() {
   Writer& writer = emitter_.writer_;
   const StagingPlan plan = plan_staging(program_);
   bool hands_over = false;
-  for_each_statement(program_.body, [&hands_over](const Statement& statement) {
+  bool gives_indices = false;
+  for_each_statement(program_.body, [&](const Statement& statement) {
     hands_over |= statement.is("hand_over");
+    gives_indices |= statement.is("give_index");
   });
-  writer.line("extern __shared__ __align__(1024) char staged[];");
   writer.line(fmt::format(
       "using StagedRing = tw::Ring<{}, {}, kThreads{}>;", plan.num_stages, plan.slot_bytes,
       program_.cluster_size > 1 ? fmt::format(", {}", program_.cluster_size) : ""));
@@ -295,6 +297,11 @@ void KernelWriter::write_staging() {
     emitter_.include("hand_over.cuh");
     writer.line("__shared__ uint32_t handed_over;");
     writer.line("tw::HandOver hand_over(handed_over);");
+  }
+  if (gives_indices) {
+    emitter_.include("index_ring.cuh");
+    writer.line("__shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];");
+    writer.line("tw::IndexRing<kThreads> index_ring(index_places);");
   }
   emitter_.include("ring.cuh");
   writer.line("StagedRing ring(staged, ring_barriers);");
@@ -309,12 +316,18 @@ void KernelWriter::write_staging() {
 void KernelWriter::write_copier() {
   if (!has_view_copies(program_)) return;
   Writer& writer = emitter_.writer_;
-  const bool is_bulk = has_bulk_copies(program_, description_.target);
-  const int num_stages =
-      is_bulk ? device::num_copy_stages(description_.target.compute_capability) : 0;
-  if (is_bulk) writer.line("extern __shared__ __align__(128) char copy_stages[];");
-  writer.line(fmt::format("tw::Copier<kThreads, {}> copier({});", num_stages,
-                          is_bulk ? "copy_stages" : "nullptr"));
+  int num_stages = 0;
+  std::string stages = "nullptr";
+  if (emitter_.has_roles()) {
+    const StagingPlan plan = plan_staging(program_);
+    num_stages = plan.num_copy_stages;
+    if (num_stages > 0) stages = fmt::format("staged + {}", plan.copy_offset());
+  } else if (has_bulk_copies(program_, description_.target)) {
+    num_stages = device::num_copy_stages(description_.target.compute_capability);
+    stages = "copy_stages";
+    writer.line("extern __shared__ __align__(128) char copy_stages[];");
+  }
+  writer.line(fmt::format("tw::Copier<kThreads, {}> copier({});", num_stages, stages));
 }
 
 void KernelWriter::write_barriers() {

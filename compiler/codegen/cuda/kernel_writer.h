@@ -64,6 +64,7 @@ class KernelWriter {
   bool has_local_grid_barrier_ = false;
   bool has_grid_barrier_ = false;
   bool has_comm_ = false;
+  bool is_in_producer_ = false;  ///< writes the producer's branch
 };
 
 }  // namespace tilewire

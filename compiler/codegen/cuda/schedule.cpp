@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/cuda/sync_plan.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 
 namespace tilewire {
 namespace {
@@ -28,7 +29,13 @@ bool is_constant_load(const Statement& statement) {
   return statement.is("tile_load") && statement.flag("constant");
 }
 
+/// Where the producer, or a consumer, learns what the other one has waited for.
+bool hears_of_waits(const Statement& statement) {
+  return is_staged(statement) || statement.is("skip_product") || statement.is("await_hand_over");
+}
+
 bool is_fence(const Statement& statement) {
+  if (hears_of_waits(statement)) return true;
   return statement.kind != StatementKind::kOp || statement.op->effect == Effect::kWrites ||
          statement.op->effect == Effect::kSynchronises;
 }

@@ -11,6 +11,7 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
+#include "templates/tilewire/copy_layout.cuh"
 #include "templates/tilewire/fragment_layout.cuh"
 #include "templates/tilewire/staged_layout.cuh"
 
@@ -18,8 +19,9 @@ namespace tilewire {
 namespace {
 
 constexpr int kMaxSharedBytes = 227 * 1024;  // of a CTA of sm_90
-constexpr int kBarrierBytes = 1024;          // for the ring's barriers, and alignment
+constexpr int kBarrierBytes = 256;           // for the ring's barriers, and what is handed over
 constexpr int kMaxStages = 8;
+constexpr int kMinStages = 2;
 /// Pieces of a stored tile that a warp has in shared memory at once.
 constexpr int kHeldPieces = 2;
 
@@ -127,11 +129,16 @@ bool goes_as_rows(const Statement& statement) {
   return tile.layout.kind == Layout::Kind::kFragment && tile.shape.back() != 1;
 }
 
+int StagingPlan::num_bytes() const {
+  return copy_offset() + device::copy_shared_bytes_of(num_copy_stages);
+}
+
 StagingPlan plan_staging(const Program& lowered) {
   StagingPlan plan;
   if (!has_roles(lowered)) return plan;
   std::int64_t wanted = 0;
   bool has_rows = false;
+  bool has_bulk_copies = false;
   for_each_statement(lowered.body, [&](const Statement& statement) {
     if (is_staged(statement)) {
       std::int64_t bytes = 0;
@@ -141,12 +148,22 @@ StagingPlan plan_staging(const Program& lowered) {
       }
       plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(bytes));
       if (statement.has("stages")) wanted = std::max(wanted, statement.integer("stages"));
+    } else if (statement.is("view_copy")) {
+      has_bulk_copies |= statement.flag("bulk");
     }
     has_rows |= goes_as_rows(statement);
   });
   if (has_rows) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
-  const int room = kMaxSharedBytes - kBarrierBytes - plan.rows_bytes -
-                   plan_synchronisation(lowered).num_shared_bytes;
+  constexpr int kAlignment = device::kStagedAlignment;
+  const int own_bytes = plan_synchronisation(lowered).num_shared_bytes + kBarrierBytes;
+  int room =
+      kMaxSharedBytes - (own_bytes + kAlignment - 1) / kAlignment * kAlignment - plan.rows_bytes;
+  // Copies that find no room for stages go through registers.
+  const int copy_bytes = device::copy_shared_bytes_of(device::kFewestCopyStages);
+  if (has_bulk_copies && room - copy_bytes >= kMinStages * plan.slot_bytes) {
+    plan.num_copy_stages = device::kFewestCopyStages;
+    room -= copy_bytes;
+  }
   plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,
                                                             room / std::max(plan.slot_bytes, 1)));
   return plan;
@@ -206,6 +223,17 @@ void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter) 
 
 void emit_is_producer_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.define(statement.result(), "tw::is_producer<kThreads>()");
+}
+
+void emit_give_index_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.define_here(
+      statement.result(),
+      fmt::format("index_ring.give(launch_counters.draw({}))", statement.integer("counter")),
+      "next");
+}
+
+void emit_take_index_cuda(const Statement& statement, CudaEmitter& emitter) {
+  emitter.define_here(statement.result(), "index_ring.take()", "next");
 }
 
 void emit_hand_over_cuda(const Statement&, CudaEmitter& emitter) {

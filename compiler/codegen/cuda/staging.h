@@ -12,13 +12,15 @@ namespace tilewire {
 class CudaEmitter;
 
 /// What the dynamic shared memory of a kernel with roles holds: the ring that the producer fills,
-/// then the place where products become rows to be stored.
+/// then the place where products become rows to be stored, then that of copies of views.
 struct StagingPlan {
   int num_stages = 0;  ///< slots of the ring; 0: the program has no roles
   int slot_bytes = 0;
   int rows_bytes = 0;  ///< what tiles that lie as products do become rows in; 0: there are none
+  int num_copy_stages = 0;  ///< of bulk copies; 0: there are none, or no room
   int ring_bytes() const { return num_stages * slot_bytes; }
-  int num_bytes() const { return ring_bytes() + rows_bytes; }
+  int copy_offset() const { return ring_bytes() + rows_bytes; }
+  int num_bytes() const;
 };
 StagingPlan plan_staging(const Program& lowered);
 
@@ -34,6 +36,8 @@ void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter);
 void emit_skip_product_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_finish_product_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_is_producer_cuda(const Statement& statement, CudaEmitter& emitter);
+void emit_give_index_cuda(const Statement& statement, CudaEmitter& emitter);
+void emit_take_index_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_hand_over_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_await_hand_over_cuda(const Statement& statement, CudaEmitter& emitter);
 void emit_nothing_cuda(const Statement& statement, CudaEmitter& emitter);

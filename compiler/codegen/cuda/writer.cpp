@@ -188,7 +188,8 @@ UniqueNames::UniqueNames()
              // the generated text itself
              "tw", "tilewire", "comm", "lane", "shared", "barrier", "grid_barrier",
              "local_grid_barrier", "copier", "copy_stages", "nccl", "kThreads", "launch_counters",
-             "counter_words", "launch", "ring", "staged", "stores", "hand_over", "handed_over"} {}
+             "counter_words", "launch", "ring", "staged", "stores", "hand_over", "handed_over",
+             "index_ring", "index_places"} {}
 
 std::string UniqueNames::make(std::string_view hint) {
   const std::string base = to_identifier(hint);

@@ -31,6 +31,8 @@ LOWERED_FROM = {
     "finish_product": "matmul",
     "skip_product": "matmul",
     "is_producer": "matmul",
+    "give_index": "matmul",
+    "take_index": "matmul",
     "hand_over": "matmul",
     "await_hand_over": "matmul",
 }

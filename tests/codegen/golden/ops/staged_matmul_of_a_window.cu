@@ -40,9 +40,9 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
     const __grid_constant__ tw::Lane lane, const __grid_constant__ tw::TensorMap x_map,
     const __grid_constant__ tw::TensorMap b_map) {
   tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  extern __shared__ __align__(1024) char staged[];
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
-  extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
   __shared__ uint32_t handed_over;
@@ -75,9 +75,6 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
               static_cast<int>((i - offset_2 * offset) * 64));
         }
       }
-
-      // 4. staged_matmul_of_a_window.py:7: barrier(team=world)
-      hand_over.await();
     }
   } else {
     tw::take_registers<kThreads>();
@@ -110,7 +107,6 @@ staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw:
     // 4. staged_matmul_of_a_window.py:7: barrier(team=world)
     tw::meet();
     barrier.sync<tw::Order::kAcqRel>(1);
-    hand_over.give();
   }
   ring.leave();
 }
