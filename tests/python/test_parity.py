@@ -59,6 +59,7 @@ SPELLINGS = {
     "permute": ("x.T", "permute"),
     "field": ("records.name", "field"),
     "next_index": ("a dynamic tw.persistent", "begin_dynamic"),
+    "non_negative": ("a tile of tw.tiles", "tile"),
 }
 OPERATORS = {name for table in (BINARY, COMPARE, UNARY) for name, _ in table.values()}
 USABLE = [info for info in _tilewire.op_table() if info.stage != "lowered"]

@@ -23,10 +23,6 @@ PUSHERS = 16
 (367 GB/s of an H200's to one peer)."""
 
 
-GATHERERS = 64
-"""Those of the unfused path's all-gather."""
-
-
 class AllGatherGemm(FusedProduct):
     """`c = epilogue(a_all · bᵀ)`, where a_all are the rows of all ranks, one rank's behind the
     other's.
@@ -185,7 +181,7 @@ class AllGatherGemm(FusedProduct):
 
     def _unfused(self, operands: Operands, M: int, results: list[Any], epilogue: Epilogue) -> None:
         form = epilogue.form
-        all_gather[GATHERERS](for_launch(self.comm, operands.a), self._full, M)
+        all_gather[tw.auto](for_launch(self.comm, operands.a), self._full, M)
         products = []
         for i, rank in enumerate(operands.ranks):
             require_library(self.name, operands.left[i], operands.right[i], self.comm.device)
