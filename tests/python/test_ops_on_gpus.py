@@ -1,7 +1,9 @@
 """The kernels of `tilewire.ops` compile for GPUs, with and without an epilogue."""
 
 import pytest
+import tilewire as tw
 from ops_problems import PARTS
+from tilewire import _tilewire
 from tilewire.ops.epilogue import Form
 from tilewire.ops.kernels import all_gather, all_reduce, collectives, reduce_scatter
 from tilewire.ops.tiling import Tiling
@@ -24,7 +26,6 @@ PROGRAMS = {
             "ready": "flag[2,64]",
             "PUSH": 16,
             "ROWS": 64,
-            "SCHEDULE": "static",
             **TILED,
         },
     ),
@@ -65,11 +66,15 @@ ARRAYS = {
 }
 
 
-def compiled(kernel, arguments, target):
+def specialised(kernel, arguments):
     names = [each.name for each in kernel.signature.parameters]
     operands = {f"epilogue_{name}": text for name, text in ARRAYS.items()}
     given = {name: str(text) for name, text in (arguments | operands).items() if name in names}
-    return kernel.compile(target, kernel.specialise_text(given)).artifact
+    return kernel.specialise_text(given)
+
+
+def compiled(kernel, arguments, target):
+    return kernel.compile(target, specialised(kernel, arguments)).artifact
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -94,3 +99,17 @@ def test_compiles_for_a_world_of_eight_and_other_gpus(name):
 def test_all_gather_compiles():
     kernel = collectives.all_gather
     assert compiled(kernel, {"a": "bf16[?,?]", "full": "window:bf16[?,?]"}, "sm_90a:world=2")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [each for each in PROGRAMS if each.startswith(("gemm", "all_ga"))])
+def test_on_hopper_operands_come_by_tma(name, form):
+    """With ordinary arguments, of whole 16-byte words and in no window."""
+    make, arguments = PROGRAMS[name]
+    kernel, target = make(FORMS[form]), "sm_90a:world=2"
+    program = kernel.program(target, specialised(kernel, arguments))
+    program.assume_ordinary_facts()
+    text = _tilewire.emit_stage(program, tw.Target(target), "cuda").decode()
+    products = 2 if name == "all_gather_gemm" else 1
+    assert text.count("tw::multiply<") == products and text.count("ring.fill()") == products
+    assert "tw::matmul" not in text

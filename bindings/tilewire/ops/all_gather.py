@@ -174,7 +174,6 @@ class AllGatherGemm(FusedProduct):
             self._full,
             ready,
             for_launch(self.comm, results),
-            SCHEDULE="static" if self.comm.target.architecture == "sm_90a" else "dynamic",
             **constants,
             **self._constants(tiling),
         )

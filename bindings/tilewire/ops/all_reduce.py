@@ -8,7 +8,7 @@ from typing import Any
 import tilewire as tw
 from tilewire.errors import UserError
 from tilewire.ops.arrays import for_launch, host_view
-from tilewire.ops.choice import most_rows_to_all, way_of_few
+from tilewire.ops.choice import WAY_OF_FEW, most_rows_to_all
 from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
 from tilewire.ops.few_rows import FewRows
 from tilewire.ops.fused_product import FusedProduct, Operands
@@ -121,7 +121,7 @@ class GemmAllReduce(FusedProduct):
             return self.way
         if most_rows_to_all(self.comm.size) < M:
             return "owners"
-        return way_of_few(self.comm.target.architecture)
+        return WAY_OF_FEW
 
     def _own_window(self, out: Any, M: int, columns: int) -> tw.Window:
         is_window = isinstance(out, tw.Window) and out.comm is self.comm and out.rotate == 0

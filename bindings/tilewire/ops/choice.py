@@ -79,10 +79,9 @@ def most_rows_to_all(world_size: int) -> int:
     return ROWS_TO_ALL // max(world_size - 1, 1)
 
 
-def way_of_few(architecture: str) -> str:
-    """By channels a tile announces itself, which saves a fence and a hop of the flag: 1 to 2 us.
-    Hopper's products by TMA and wgmma don't go with channels yet, which counts for more."""
-    return "flags" if architecture == "sm_90a" else "channels"
+WAY_OF_FEW = "channels"
+"""A tile announces itself, which saves a fence and a hop of the flag: 1 to 2 us. "flags" is the
+other way."""
 
 
 def check_mode(what: str, mode: str) -> None:

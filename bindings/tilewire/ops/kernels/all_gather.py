@@ -34,8 +34,8 @@ def push(shard, full, ready, first, ROWS):
 def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
     """A few instances push the shard to the peers, then join in; where PUSH is 0, copy engines do.
     All begin with the rank's own rows and go on with the next rank's, which come first. There is a
-    flag for ROWS rows of each rank. SCHEDULE "dynamic" gives pushers fewer tiles; on Hopper a
-    producer brings operands only where each instance's tiles are known: "static"."""
+    flag for ROWS rows of each rank. Where some push, tiles are handed out one by one, so that these
+    get fewer."""
     Arrays = operands_class(form, "M")
 
     @tw.kernel
@@ -49,7 +49,6 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
         *,
         PUSH: tw.const,
         ROWS: tw.const,
-        SCHEDULE: tw.const,
         BM: tw.const,
         BN: tw.const,
         BK: tw.const,
@@ -65,7 +64,7 @@ def all_gather_gemm_kernel(form: Form) -> tw.Kernel:
                 tw.barrier()  # every rank has ended its last launch: `full` may be overwritten
                 push(a, full, ready, rank * tw.cdiv(M, size), ROWS)
         tiles = tw.tiles(M, N, BM, BN, split=size, start=rank, order="grouped", group=GROUP)
-        for t in tw.persistent(tiles, schedule=SCHEDULE):
+        for t in tw.persistent(tiles, schedule="dynamic" if PUSH > 0 else "static"):
             if t.part == rank:
                 product = tw.matmul(
                     a[t.local_m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
