@@ -35,7 +35,9 @@ def facts(*mappable):
         (double, SPECS, "sm_90a", False),
     ],
 )
-def test_tensor_maps_matter_to_products_whose_operands_may_come_by_tma(kernel, specs, target, matters):
+def test_tensor_maps_matter_to_products_whose_operands_may_come_by_tma(
+    kernel, specs, target, matters
+):
     specialisation = kernel.specialise_text(specs)
     target = tw.Target(target)
     both = [

@@ -1,5 +1,5 @@
-"""What is computed from staged products stays in registers where that is possible, and takes part in
-all else through shared memory: as CUDA text says."""
+"""What is computed from staged products stays in registers where that is possible, and takes part
+in all else through shared memory: as CUDA text says."""
 
 import re
 

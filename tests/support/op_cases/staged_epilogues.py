@@ -55,8 +55,9 @@ def staged_bias_and_gelu(
         of_columns=make.values(make.shape[1], tw.f32),
         c=make.output(make.shape[:2], tw.bf16),
     ),
-    reference=lambda a, b, of_rows, of_columns: product(a, b.T)
-    * (of_rows[:, None] * of_columns[None, :]),
+    reference=lambda a, b, of_rows, of_columns: (
+        product(a, b.T) * (of_rows[:, None] * of_columns[None, :])
+    ),
     dtypes=FP8,
     shapes=SHAPES,
     grid=2,

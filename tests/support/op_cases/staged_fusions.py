@@ -52,6 +52,7 @@ def staged_matmul_of_gathered_rows(
 
 @op_case(
     "matmul",
+    "barrier",
     inputs=inputs,
     reference=lambda a, b: product(a, b.T),
     dtypes=HALVES,
@@ -60,7 +61,9 @@ def staged_matmul_of_gathered_rows(
     grid=3,
 )
 @tw.kernel
-def staged_matmul_dynamically(a: tw.Tensor["M", "K"], b: tw.Tensor["N", "K"], c: tw.Tensor["M", "N"]):
+def staged_matmul_dynamically(
+    a: tw.Tensor["M", "K"], b: tw.Tensor["N", "K"], c: tw.Tensor["M", "N"]
+):
     for row in tw.persistent(M, schedule="dynamic"):  # without a product: the consumers draw
         tw.store(c[row, tw.ds(0, 64)], tw.zeros((64,), tw.f32))
     tw.barrier(team="local", scope="grid")

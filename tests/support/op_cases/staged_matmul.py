@@ -83,8 +83,10 @@ def staged_matmul_in_clusters(
         "bias": whole(make, (make.shape[1],)),
         "c": make.output(make.shape[:2]),
     },
-    reference=lambda a, gate, up, bias: product(a, gate.T) * 2.0**-6
-    + np.maximum(product(a, up.T) * 2.0**-6 + bias.astype(np.float64), 4),
+    reference=lambda a, gate, up, bias: (
+        product(a, gate.T) * 2.0**-6
+        + np.maximum(product(a, up.T) * 2.0**-6 + bias.astype(np.float64), 4)
+    ),
     dtypes=HALVES,
     shapes=((128, 128, 64), (72, 200, 128)),
     grid=2,

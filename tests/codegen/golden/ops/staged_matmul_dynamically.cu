@@ -61,17 +61,17 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
     if (tw::is_loader<kThreads>()) {
-      // 3. staged_matmul_dynamically.py:4: barrier(team=local, scope=grid)
+      // 3. staged_matmul_dynamically.py:6: barrier(team=local, scope=grid)
       hand_over.await();
 
-      // 4. staged_matmul_dynamically.py:5: while, lt
+      // 4. staged_matmul_dynamically.py:7: while, lt
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       const int64_t next = index_ring.give(launch_counters.draw(1));
       int64_t carried = next;
       while (carried < tw::floordiv(M + 63, int64_t{64}) * offset) {
         const int64_t offset_2 = tw::floordiv(carried, offset);
 
-        // 5. staged_matmul_dynamically.py:6: for, bring a, bring b, full, matmul, store c
+        // 5. staged_matmul_dynamically.py:8: for, bring a, bring b, full, matmul, store c
         #pragma unroll 1
         for (int64_t i = 0; i < K; i += 64) {
           const auto next_2 = ring.fill();
@@ -81,7 +81,7 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
               static_cast<int>((carried - offset_2 * offset) * 64));
         }
 
-        // 4. staged_matmul_dynamically.py:5: while, lt
+        // 4. staged_matmul_dynamically.py:7: while, lt
         const int64_t next_3 = index_ring.give(launch_counters.draw(1));
         carried = next_3;
       }
@@ -89,25 +89,25 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
   } else {
     tw::take_registers<kThreads>();
 
-    // 1. staged_matmul_dynamically.py:2: while, lt
+    // 1. staged_matmul_dynamically.py:4: while, lt
     const int64_t next_4 = launch_counters.draw(0, shared);
     int64_t carried_2 = next_4;
     while (carried_2 < M) {
-      // 2. staged_matmul_dynamically.py:3: ge, lt, full, and, store c
+      // 2. staged_matmul_dynamically.py:5: ge, lt, full, and, store c
       tw::store<4>(tw::access_if(carried_2 >= 0 && carried_2 < M, c + carried_2 * N, tw::masked_dim<64>(1, 0, N)),
           tw::full<TileF32_64>(0.0f));
 
-      // 1. staged_matmul_dynamically.py:2: while, lt
+      // 1. staged_matmul_dynamically.py:4: while, lt
       tw::meet();
       const int64_t next_5 = launch_counters.draw(0, shared + 16);
       carried_2 = next_5;
     }
 
-    // 3. staged_matmul_dynamically.py:4: barrier(team=local, scope=grid)
+    // 3. staged_matmul_dynamically.py:6: barrier(team=local, scope=grid)
     local_grid_barrier.sync<tw::Order::kAcqRel>(0);
     hand_over.give();
 
-    // 4. staged_matmul_dynamically.py:5: while, lt
+    // 4. staged_matmul_dynamically.py:7: while, lt
     const int64_t offset_3 = tw::floordiv(N + 63, int64_t{64});
     const int64_t next_6 = index_ring.take();
     int64_t carried_3 = next_6;
@@ -116,7 +116,7 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       const int64_t offset_5 = offset_4 * 64;
       const int64_t offset_6 = (carried_3 - offset_4 * offset_3) * 64;
 
-      // 5. staged_matmul_dynamically.py:6: for, bring a, bring b, full, matmul, store c
+      // 5. staged_matmul_dynamically.py:8: for, bring a, bring b, full, matmul, store c
       TileF32_64x64 carried_4 = tw::full<TileF32_64x64>(0.0f);
       tw::prepare(carried_4);
       #pragma unroll 1
@@ -128,7 +128,7 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       tw::store_rows<4>(tw::access(c + (offset_5 * N + offset_6), tw::masked_dim<64>(N, offset_5, M), tw::masked_dim<64>(1, offset_6, N)),
           carried_4, staged + 131072);
 
-      // 4. staged_matmul_dynamically.py:5: while, lt
+      // 4. staged_matmul_dynamically.py:7: while, lt
       const int64_t next_7 = index_ring.take();
       carried_3 = next_7;
     }
