@@ -68,6 +68,8 @@ struct OpInfo {
   /// (`layout_of_slice`) or, where the result's layout is another, in that.
   bool reduces_axis = false;
   Stage stage = Stage::kAny;
+  /// Passes make it for CUDA alone: it has no code for the CPU.
+  bool is_for_cuda = false;
 
   /// Result types; UserError where operands or attributes don't fit.
   std::vector<Type> (*infer)(const OpCall&) = nullptr;
@@ -87,7 +89,7 @@ struct OpInfo {
   /// Bytes of shared memory that its CUDA code passes data through, with a `__syncthreads` between
   /// writing and reading them, on so many threads; 0 or null: none.
   int (*cuda_shared_bytes)(const Statement&, int num_threads) = nullptr;
-  /// Emits code for the CPU. Null only for ops that lowering removes.
+  /// Emits code for the CPU. Null only for ops that lowering removes, and those for CUDA.
   void (*emit_cpu)(const Statement&, CpuEmitter&) = nullptr;
 };
 

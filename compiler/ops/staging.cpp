@@ -60,6 +60,7 @@ OpInfo lowered_op(std::string_view name, std::string_view summary,
   op.name = name;
   op.summary = summary;
   op.stage = Stage::kLowered;
+  op.is_for_cuda = true;
   op.infer = infer;
   op.emit_cuda = emit_cuda;
   return op;

@@ -20,10 +20,10 @@ Target cpu_target(int world_size, int lsa_size) {
   return target;
 }
 
-TEST_CASE("every op that is left after lowering has code for the CPU", "[cpu]") {
+TEST_CASE("every op that is left after lowering for the CPU has code", "[cpu]") {
   for (const OpInfo& op : op_table()) {
     INFO(op.name);
-    CHECK((op.emit_cpu != nullptr) == (op.stage != Stage::kFrontend));
+    CHECK((op.emit_cpu != nullptr) == (op.stage != Stage::kFrontend && !op.is_for_cuda));
   }
 }
 

@@ -58,7 +58,7 @@ def tiles(
     split: Any = None,
     start: Any = None,
     order: Any = "row",
-    group: Any = 8,
+    group: Any = 16,
     cluster: Any = 1,
 ) -> Work:
     """Tiles of an M x N problem for `tw.persistent`: `t.m` and `t.n` as `tw.ds`. `split` divides M

@@ -21,7 +21,7 @@ class Tiling:
     BN: int = 128
     BK: int = 64
     STAGES: int = 4
-    GROUP: int = 8
+    GROUP: int = 16
 
     def constants(self) -> dict[str, int]:
         """As kernels take them."""

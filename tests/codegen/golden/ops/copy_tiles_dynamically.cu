@@ -27,12 +27,12 @@ copy_tiles_dynamically_kernel(float* x, float* y, int64_t T, int64_t H, uint64_t
   const int64_t offset = tw::floordiv(H + 15, int64_t{16});
   const int64_t offset_2 = tw::floordiv(T + 1, int64_t{2});
   const int64_t next = launch_counters.draw(0, shared);
-  const int64_t offset_3 = offset * 8;
+  const int64_t offset_3 = offset * 16;
   int64_t carried = next;
   while (carried < offset_2 * offset) {
     const int64_t offset_4 = tw::floordiv(carried, offset_3);
-    const int64_t offset_5 = offset_4 * 8;
-    const int64_t offset_6 = tw::minimum(offset_2 - offset_5, int64_t{8});
+    const int64_t offset_5 = offset_4 * 16;
+    const int64_t offset_6 = tw::minimum(offset_2 - offset_5, int64_t{16});
     const int64_t offset_7 = carried - offset_4 * offset_3;
     const int64_t offset_8 = (offset_5 + tw::mod(offset_7, offset_6)) * 2;
     const int64_t offset_9 = tw::floordiv(offset_7, offset_6) * 16;
