@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -13,6 +12,7 @@ from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
 from tilewire.ops.fused_product import FusedProduct, Operands
 from tilewire.ops.kernels.all_gather import all_gather_gemm_kernel
 from tilewire.ops.kernels.collectives import all_gather, finish_kernel
+from tilewire.ops.made_once import made_once
 from tilewire.ops.products import multiply, require_library
 from tilewire.ops.shard_copies import PIECE_BYTES, ShardCopies, has_copy_engines, rows_per_piece
 from tilewire.ops.tiling import candidates_for
@@ -73,7 +73,7 @@ class AllGatherGemm(FusedProduct):
         self.max_m, self.k, self.n = max_m, k, n
         self.operand_dtype = self.dtype if operand_dtype is None else as_dtype(operand_dtype)
 
-    @functools.cached_property
+    @made_once
     def _full(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.k), self.operand_dtype)
 
@@ -82,12 +82,12 @@ class AllGatherGemm(FusedProduct):
         chunk = -(-self.max_m // self.comm.size)
         return self.maker.flag((self.comm.size, max(-(-chunk // rows), 1)))
 
-    @functools.cached_property
+    @made_once
     def _set(self) -> tw.Flag:
         candidates = candidates_for(self.comm.target) if self.tiling is None else [self.tiling]
         return self._flags(min(each.BM for each in candidates))
 
-    @functools.cached_property
+    @made_once
     def _copies(self) -> ShardCopies:
         return ShardCopies(self._full, self._flags(self._rows_per_copy))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import tilewire as tw
@@ -14,6 +13,7 @@ from tilewire.ops.few_rows import FewRows
 from tilewire.ops.fused_product import FusedProduct, Operands
 from tilewire.ops.kernels.all_reduce import gemm_all_reduce_kernel
 from tilewire.ops.kernels.collectives import all_reduce_kernel
+from tilewire.ops.made_once import made_once
 from tilewire.ops.terms import store_terms
 from tilewire.ops.tiling import most_tiles
 
@@ -68,7 +68,7 @@ class GemmAllReduce(FusedProduct):
         most = most_rows_to_all(comm.size) if way == "auto" else max_m
         self._few = FewRows(self, min(max_m, most), max_n)
 
-    @functools.cached_property
+    @made_once
     def _slots(self) -> tuple[tw.Window, tw.Flag]:
         size = self.comm.size
         rows = max(-(-self.max_m // size), 1)
@@ -76,11 +76,11 @@ class GemmAllReduce(FusedProduct):
         tiles = most_tiles(self.comm.target, self.tiling, rows, self.max_n)
         return part, self.maker.flag((size, tiles))
 
-    @functools.cached_property
+    @made_once
     def _terms(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.max_n), self.partial)
 
-    @functools.cached_property
+    @made_once
     def _result(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.max_n), self.dtype)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import tilewire as tw
 from tilewire.ops.arrays import for_launch
 from tilewire.ops.kernels.all_reduce import gemm_exchange_kernel, gemm_to_all_kernel
 from tilewire.ops.kernels.collectives import exchange_kernel
+from tilewire.ops.made_once import made_once
 from tilewire.ops.tiling import Tiling, choose_tiling_of_few, most_tiles_of_few, num_tiles
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class FewRows:
             )
         return self._channels[tile]
 
-    @functools.cached_property
+    @made_once
     def _slots(self) -> tuple[tw.Window, tw.Flag]:
         shape = (self.comm.size, self.max_m, self.max_n)
         tiles = most_tiles_of_few(self.op.tiling, self.max_m, self.max_n)

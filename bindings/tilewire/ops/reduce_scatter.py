@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import tilewire as tw
@@ -11,6 +10,7 @@ from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
 from tilewire.ops.fused_product import FusedProduct, Operands
 from tilewire.ops.kernels.collectives import reduce_scatter_kernel
 from tilewire.ops.kernels.reduce_scatter import gemm_reduce_scatter_kernel
+from tilewire.ops.made_once import made_once
 from tilewire.ops.terms import store_terms
 from tilewire.ops.tiling import most_tiles
 
@@ -49,7 +49,7 @@ class GemmReduceScatter(FusedProduct):
         super().__init__(comm, dtype, **options)
         self.max_m, self.max_n = max_m, max_n
 
-    @functools.cached_property
+    @made_once
     def _slots(self) -> tuple[tw.Window, tw.Flag]:
         size = self.comm.size
         rows = max(-(-self.max_m // size), 1)
@@ -57,7 +57,7 @@ class GemmReduceScatter(FusedProduct):
         tiles = most_tiles(self.comm.target, self.tiling, rows, self.max_n)
         return part, self.maker.flag((size, tiles))
 
-    @functools.cached_property
+    @made_once
     def _terms(self) -> tw.Window:
         return self.maker.window((max(self.max_m, 1), self.max_n), self.partial)
 
