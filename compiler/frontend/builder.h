@@ -181,8 +181,8 @@ class Builder {
   struct MatmulOptions {
     /// The accumulator, of the result's dtype and shape.
     Value* acc = nullptr;
-    /// Of f32 operands: `tf32` (10 bits behind the point, on tensor cores) or `ieee`. Of fp8: `fast`
-    /// allows sums of 14 bits, as Hopper's tensor cores have them.
+    /// Of f32 operands: `tf32` (10 bits behind the point, on tensor cores) or `ieee`. Of fp8:
+    /// `fast` allows sums of 14 bits, as Hopper's tensor cores have them.
     std::string_view precision = "tf32";
     /// Views: elements of K at a time; 0: a choice of the compiler's.
     std::int64_t block_k = 0;

@@ -123,7 +123,8 @@ Json to_value(const TensorMapSpec& map) {
 }
 
 TensorMapSpec tensor_map_from(const Json& json) {
-  return {int_from(json.at("parameter")), dtype_from(json.at("dtype")),
+  return {int_from(json.at("parameter")),
+          dtype_from(json.at("dtype")),
           list_from<int>(json.at("dimensions"), int_from),
           json.at("box").get<std::vector<std::int64_t>>(),
           enum_from<TensorMapSpec::Swizzle>(json.at("swizzle"), kSwizzles),

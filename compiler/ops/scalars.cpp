@@ -160,7 +160,9 @@ std::vector<OpInfo> scalar_ops() {
                   emit_cpu_program_id),
           grid_op("num_programs", "How many program instances run along an axis of the grid.",
                   emit_cpu_num_programs),
-          rank_op(), is_lsa_op(), non_negative_op()};
+          rank_op(),
+          is_lsa_op(),
+          non_negative_op()};
 }
 
 }  // namespace tilewire

@@ -166,6 +166,21 @@ bool MapAccess::is_contiguous_along(std::size_t dimension) const {
 
 bool is_staged(const Statement& matmul) { return matmul.is("matmul") && matmul.flag("staged"); }
 
+bool has_staged_product(const Region& region) {
+  bool has = false;
+  for_each_statement(region, [&has](const Statement& statement) { has |= is_staged(statement); });
+  return has;
+}
+
+std::int64_t slot_bytes(const Statement& matmul) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Type& tile = matmul.operands.at(i)->type;
+    bytes += tile.num_elements() * num_bytes(tile.dtype);
+  }
+  return bytes;
+}
+
 int consumer_threads(std::int64_t rows) {
   const std::int64_t blocks = std::max<std::int64_t>(rows / device::kWgmmaRows, 1);
   std::int64_t warpgroups = std::min<std::int64_t>(blocks, 3);
@@ -178,6 +193,10 @@ bool is_acquire(const Statement& statement) {
   if (statement.is("tile_atomic")) return Atomic::of(statement).acquires();
   return statement.op->effect == Effect::kSynchronises && statement.op->meeting.waits &&
          statement.op->meeting.learns;
+}
+
+bool is_producers_wait(const Statement& statement) {
+  return statement.is("flag_wait") && statement.flag("producer");
 }
 
 bool has_roles(const Program& program) {

@@ -24,6 +24,10 @@ struct MapAccess {
 
 /// Whether a matmul takes its operands from the ring of shared memory that a producer fills.
 bool is_staged(const Statement& matmul);
+bool has_staged_product(const Region& region);
+
+/// Bytes of a slot of the ring that holds both operands of a matmul.
+std::int64_t slot_bytes(const Statement& matmul);
 
 /// Threads that multiply staged operands of so many rows, a multiple of 64 or fewer: a warpgroup
 /// for every 64, three at most, each with as many rows as the others.
@@ -31,6 +35,9 @@ int consumer_threads(std::int64_t rows);
 
 /// Whether what others wrote may be read behind a lowered op, and not in front.
 bool is_acquire(const Statement& statement);
+
+/// Whether a lowered op is a wait for flags that the producer makes.
+bool is_producers_wait(const Statement& statement);
 
 /// Whether the program has a producer: roles are split.
 bool has_roles(const Program& program);

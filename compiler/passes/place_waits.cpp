@@ -84,16 +84,13 @@ class Placer {
   }
 
   void guard(const Statement& statement) {
-    const auto is_movable = [](const Statement& op) {
-      return op.is("flag_wait") && op.flag("producer");
-    };
     if (has(statement, [&](const Statement& op) {
-          return (is_acquire(op) && !is_movable(op)) || writes_loaded(op);
+          return (is_acquire(op) && !is_producers_wait(op)) || writes_loaded(op);
         })) {
       guards_.insert(&statement);
     }
     has(statement, [&](const Statement& op) {
-      if (is_movable(op)) guards_.insert(&op);
+      if (is_producers_wait(op)) guards_.insert(&op);
       return false;
     });
   }
@@ -117,7 +114,7 @@ class Placer {
   }
 
   bool is_of_producer(const Statement& statement) const {
-    return statement.is("flag_wait") && statement.flag("producer") && guards_.contains(&statement);
+    return is_producers_wait(statement) && guards_.contains(&statement);
   }
 
   /// What consumers don't know at the region's start → at its end. Notes what they must wait for
@@ -249,10 +246,7 @@ void forget_producer(Region& region) {
 }  // namespace
 
 Program place_waits(Program program) {
-  bool is_staged_any = false;
-  for_each_statement(program.body,
-                     [&](const Statement& statement) { is_staged_any |= is_staged(statement); });
-  if (is_staged_any) {
+  if (has_staged_product(program.body)) {
     Placer(program).run();
   } else {
     forget_producer(program.body);

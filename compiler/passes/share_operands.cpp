@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kSwizzleRows = 8;  // rows of a panel that a swizzle repeats after
 
-bool has_product(const Region& region) {
-  bool has = false;
-  for_each_statement(region, [&has](const Statement& each) { has |= is_staged(each); });
-  return has;
-}
-
 class Sharer {
  public:
   explicit Sharer(Program& program)
@@ -40,9 +34,9 @@ class Sharer {
   bool fill_alike(const Region& region) {
     return std::ranges::all_of(region.statements, [this](const auto& statement) {
       if (statement->kind == StatementKind::kOp) return true;
-      if (!std::ranges::any_of(statement->regions, has_product)) return true;
+      if (!std::ranges::any_of(statement->regions, has_staged_product)) return true;
       const bool is_guard = statement->kind == StatementKind::kIf && statement->results.empty() &&
-                            !has_product(statement->regions.at(1));
+                            !has_staged_product(statement->regions.at(1));
       if (!uniformity_.runs_alike(*statement) && !is_guard) return false;
       return std::ranges::all_of(statement->regions,
                                  [this](const Region& inner) { return fill_alike(inner); });
@@ -86,7 +80,7 @@ class Sharer {
       if (statement->kind == StatementKind::kOp) continue;
       for (Region& inner : statement->regions) fill_up(inner);
       if (statement->kind != StatementKind::kIf || uniformity_.runs_alike(*statement)) continue;
-      if (has_product(statement->regions.at(0))) skip_products(*statement);
+      if (has_staged_product(statement->regions.at(0))) skip_products(*statement);
     }
   }
 
@@ -126,7 +120,7 @@ class Sharer {
 
 Program share_operands(Program program) {
   if (program.cluster_size == 1) return program;
-  if (!has_product(program.body) || !Sharer(program).run()) program.cluster_size = 1;
+  if (!has_staged_product(program.body) || !Sharer(program).run()) program.cluster_size = 1;
   return program;
 }
 

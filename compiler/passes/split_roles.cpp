@@ -68,7 +68,7 @@ class Splitter {
     await_consumers(region);
     keep_slice(region, [](const Statement& statement) {
       return statement.is("operand_load") || statement.is("await_hand_over") ||
-             is_of_producer(statement);
+             is_producers_wait(statement);
     });
     for_each_statement(region, [this](Statement& statement) {
       if (!statement.is("next_index")) return;
@@ -76,10 +76,6 @@ class Splitter {
       statement.op = &find_op("give_index");
     });
     return region;
-  }
-
-  static bool is_of_producer(const Statement& statement) {
-    return statement.is("flag_wait") && statement.flag("producer");
   }
 
   /// Where the consumers hand over what they have acquired, the producer waits for them.
@@ -108,7 +104,7 @@ class Splitter {
       if (statement->is("operand_load")) {
         replaced_.replace(statement->result(), staged_operand(*statement, insert));
         removed_.push_back(std::move(statement));
-      } else if (!is_of_producer(*statement)) {
+      } else if (!is_producers_wait(*statement)) {
         insert.append(std::move(statement));
       }
     }
@@ -185,17 +181,10 @@ class Splitter {
   Statements removed_;  ///< kept, so that no new statement takes their address
 };
 
-bool has_staged_product(const Program& program) {
-  bool has = false;
-  for_each_statement(program.body,
-                     [&has](const Statement& statement) { has |= is_staged(statement); });
-  return has;
-}
-
 }  // namespace
 
 Program split_roles(Program program) {
-  if (has_staged_product(program)) Splitter(program).run();
+  if (has_staged_product(program.body)) Splitter(program).run();
   return program;
 }
 

@@ -101,15 +101,6 @@ class Stager {
                        [this](const Value* operand) { return is_known(operand); });
   }
 
-  static std::int64_t slot_bytes(const Statement& matmul) {
-    std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const Type& tile = matmul.operands.at(i)->type;
-      bytes += tile.num_elements() * num_bytes(tile.dtype);
-    }
-    return bytes;
-  }
-
   bool can_stage(const Statement& matmul) {
     const Matmul product = Matmul::of(matmul);
     if (!is_multiplied(product.left->type.dtype, product.right->type.dtype)) return false;

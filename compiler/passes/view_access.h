@@ -104,8 +104,8 @@ Value* address_of(const LoweredView& view, Inserter& insert);
 
 /// Elements that are contiguous and aligned together along the last dimension: a power of two that
 /// divides the last extent, 16 bytes' worth at most. A mask may still cut through such a vector.
-/// `alignment`: of the parameter, in bytes. `is_mappable`: its strides are multiples of 16 bytes, but
-/// for those of dimensions that have one index.
+/// `alignment`: of the parameter, in bytes. `is_mappable`: its strides are multiples of 16 bytes,
+/// but for those of dimensions that have one index.
 int vector_of(const LoweredView& view, DType dtype, int alignment, Bounds& bounds,
               bool is_mappable = false);
 

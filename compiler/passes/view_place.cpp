@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/jit/tensor_map.h"
+
 namespace tilewire {
 namespace {
-
-constexpr std::size_t kMaxMapRank = 5;
 
 bool are_equal(const Linear& a, const Linear& b) {
   const std::optional<Linear> difference = add_scaled(a, b, -1);

@@ -95,7 +95,8 @@ Value* ViewStaging::operand_load(const Statement& matmul, const Loaded& loaded, 
       found->dimensions[1 - depth] == last && num_bytes(view.dtype) == 2 &&
       tile.shape.at(1 - depth) * num_bytes(view.dtype) % device::kPanelRowBytes == 0;
   if (found->dimensions[depth] != last && !is_by_lines) return nullptr;
-  // Where a box begins in memory is a multiple of 16 bytes: the engine raises an illegal instruction.
+  // Where a box begins in memory is a multiple of 16 bytes: the engine raises an illegal
+  // instruction.
   if (!bounds_.is_multiple(found->coordinates.back(), kMapAlignment / num_bytes(view.dtype))) {
     return nullptr;
   }

@@ -1,5 +1,6 @@
-// How operands lie in shared memory for wgmma, as the tensor copy engine (TMA) leaves them there. Plain arithmetic: the host, which describes tensors to the
-// engine, and the unit tests compile this file too.
+// How operands lie in shared memory for wgmma, as the tensor copy engine (TMA) leaves them there.
+// Plain arithmetic: the host, which describes tensors to the engine, and the unit tests compile
+// this file too.
 #pragma once
 
 #include "tilewire/layout.cuh"

@@ -49,12 +49,13 @@ TEST_CASE("tensor maps: boxes of tensors of rank 1 to 3, zeros outside") {
     const std::int64_t row = 64 / num_bytes(dtype);  // elements
     check_boxes({.dtype = dtype, .shape = {5 * row + 3}, .dimensions = {0}, .box = {row}},
                 {{0}, {row}, {row / 4}, {5 * row}, {6 * row}, {-row / 4}});
-    check_boxes({.dtype = dtype,
-                 .shape = {21, 2 * row - 1},
-                 .strides = {2 * row, 1},
-                 .dimensions = {1, 0},
-                 .box = {row, 8}},
-                {{0, 0}, {row, 8}, {row, 16}, {row / 4, 20}, {-row / 4, -7}, {2 * row, 0}, {0, 21}});
+    check_boxes(
+        {.dtype = dtype,
+         .shape = {21, 2 * row - 1},
+         .strides = {2 * row, 1},
+         .dimensions = {1, 0},
+         .box = {row, 8}},
+        {{0, 0}, {row, 8}, {row, 16}, {row / 4, 20}, {-row / 4, -7}, {2 * row, 0}, {0, 21}});
     check_boxes({.dtype = dtype, .shape = {3, 9, row}, .dimensions = {2, 1, 0}, .box = {row, 4, 2}},
                 {{0, 0, 0}, {0, 8, 1}, {row / 4, 3, 2}, {0, -2, -1}, {0, 0, 3}});
   }

@@ -19,8 +19,8 @@ from tilewire.ops.tiling import candidates_for
 from tilewire.types import as_dtype
 
 PUSHERS = 16
-"""Program instances that push a shard before they join in: enough to fill the links from registers
-(367 GB/s of an H200's to one peer)."""
+"""Program instances that push a shard before they join in: expected to fill the links of an H200 to
+one peer from registers (367 GB/s by all multiprocessors); not measured."""
 
 
 class AllGatherGemm(FusedProduct):

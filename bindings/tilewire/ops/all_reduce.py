@@ -10,17 +10,17 @@ from tilewire.ops.arrays import for_launch, host_view
 from tilewire.ops.choice import WAY_OF_FEW, most_rows_to_all
 from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
 from tilewire.ops.few_rows import FewRows
-from tilewire.ops.fused_product import FusedProduct, Operands
+from tilewire.ops.fused_product import Operands
 from tilewire.ops.kernels.all_reduce import gemm_all_reduce_kernel
 from tilewire.ops.kernels.collectives import all_reduce_kernel
 from tilewire.ops.made_once import made_once
+from tilewire.ops.summed_product import SummedProduct
 from tilewire.ops.terms import store_terms
-from tilewire.ops.tiling import most_tiles
 
 WAYS = ("auto", "owners", "channels", "flags")
 
 
-class GemmAllReduce(FusedProduct):
+class GemmAllReduce(SummedProduct):
     """`c = epilogue(Σ_r a_r · b_rᵀ)`, which all ranks get, with equal bits.
 
     K is split over the ranks: rank r has `a` [M, K_r] and `b` [N, K_r] of one float dtype, with any
@@ -46,6 +46,7 @@ class GemmAllReduce(FusedProduct):
     """
 
     name = "gemm_all_reduce"
+    rotate = None
 
     def __init__(
         self,
@@ -59,26 +60,14 @@ class GemmAllReduce(FusedProduct):
     ) -> None:
         """`way`: tiles have "owners", or all are sent to all, by "channels" or with "flags".
         `options`: those of `FusedProduct`."""
-        super().__init__(comm, dtype, **options)
+        super().__init__(comm, dtype, max_m=max_m, max_n=max_n, **options)
         if way not in WAYS:
             raise UserError(
                 f"{self.name}: way= is one of {', '.join(map(repr, WAYS))}, found {way!r}"
             )
-        self.max_m, self.max_n, self.way = max_m, max_n, way
+        self.way = way
         most = most_rows_to_all(comm.size) if way == "auto" else max_m
         self._few = FewRows(self, min(max_m, most), max_n)
-
-    @made_once
-    def _slots(self) -> tuple[tw.Window, tw.Flag]:
-        size = self.comm.size
-        rows = max(-(-self.max_m // size), 1)
-        part = self.maker.window((size, rows, self.max_n), self.partial)
-        tiles = most_tiles(self.comm.target, self.tiling, rows, self.max_n)
-        return part, self.maker.flag((size, tiles))
-
-    @made_once
-    def _terms(self) -> tw.Window:
-        return self.maker.window((max(self.max_m, 1), self.max_n), self.partial)
 
     @made_once
     def _result(self) -> tw.Window:
@@ -96,9 +85,7 @@ class GemmAllReduce(FusedProduct):
         controller drives all ranks, a list of one array per rank comes out, and may go in for `a`,
         `b` and an epilogue's arrays."""
         operands = Operands(self, a, b)
-        M, N = operands.num_rows, operands.num_columns
-        self._require_at_most("M", M, self.max_m)
-        self._require_at_most("N", N, self.max_n)
+        M, N = self._shape(operands)
         columns = operands.columns(epilogue.form, None, epilogue.residual)[0]
         window = self._result if out is None else self._own_window(out, M, columns)
         views = [

@@ -71,7 +71,8 @@ def choose(mode: str, problem: Problem, has_library: bool = True) -> str:
 
 ROWS_TO_ALL = 256
 """That a rank sends at most, to all peers together, where an all-reduce sends all to all: one hop,
-but each row as often as there are peers, where owners of parts take two hops and two rows."""
+but each row as often as there are peers, where owners of parts take two hops and two rows. Not
+measured: a guess."""
 
 
 def most_rows_to_all(world_size: int) -> int:
@@ -80,8 +81,8 @@ def most_rows_to_all(world_size: int) -> int:
 
 
 WAY_OF_FEW = "channels"
-"""A tile announces itself, which saves a fence and a hop of the flag: 1 to 2 us. "flags" is the
-other way."""
+"""A tile announces itself, which saves a fence and a hop of the flag: 1 to 2 us, as predicted.
+"flags" is the other way."""
 
 
 def check_mode(what: str, mode: str) -> None:

@@ -36,10 +36,6 @@ class Form:
         """Whether the result has half as many columns as the product."""
         return self.activation == "silu_and_mul"
 
-    def columns(self, product_columns: int) -> int:
-        """How many columns the result may have at most."""
-        return product_columns // 2 if self.is_paired else product_columns
-
     def of_terms(self) -> Form:
         """What is done to each rank's term of the sum."""
         return Form(tuple(name for name in self.operands if name in _SCALES))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import tilewire as tw
 from tilewire.ops.arrays import for_launch, share_of
 from tilewire.ops.epilogue import HALF, NOTHING, Epilogue
-from tilewire.ops.fused_product import FusedProduct, Operands
+from tilewire.ops.fused_product import Operands
 from tilewire.ops.kernels.collectives import reduce_scatter_kernel
 from tilewire.ops.kernels.reduce_scatter import gemm_reduce_scatter_kernel
-from tilewire.ops.made_once import made_once
+from tilewire.ops.summed_product import SummedProduct
 from tilewire.ops.terms import store_terms
-from tilewire.ops.tiling import most_tiles
 
 
-class GemmReduceScatter(FusedProduct):
+class GemmReduceScatter(SummedProduct):
     """`c = epilogue(Σ_r a_r · b_rᵀ)`, of which each rank gets its rows.
 
     K is split over the ranks: rank r has `a` [M, K_r] and `b` [N, K_r] of one float dtype, with any
@@ -41,33 +39,13 @@ class GemmReduceScatter(FusedProduct):
     """
 
     name = "gemm_reduce_scatter"
-
-    def __init__(
-        self, comm: tw.Communicator, dtype: Any, *, max_m: int, max_n: int, **options: Any
-    ) -> None:
-        """`options`: those of `FusedProduct`."""
-        super().__init__(comm, dtype, **options)
-        self.max_m, self.max_n = max_m, max_n
-
-    @made_once
-    def _slots(self) -> tuple[tw.Window, tw.Flag]:
-        size = self.comm.size
-        rows = max(-(-self.max_m // size), 1)
-        part = self.maker.window((size, rows, self.max_n), self.partial, rotate=2)
-        tiles = most_tiles(self.comm.target, self.tiling, rows, self.max_n)
-        return part, self.maker.flag((size, tiles))
-
-    @made_once
-    def _terms(self) -> tw.Window:
-        return self.maker.window((max(self.max_m, 1), self.max_n), self.partial)
+    rotate = 2
 
     def __call__(self, a: Any, b: Any, out: Any = None, *, epilogue: Epilogue = NOTHING) -> Any:
         """This rank's rows of the result. Where one controller drives all ranks, a list of one
         array per rank comes out, and may go in for each argument."""
         operands = Operands(self, a, b)
-        M, N = operands.num_rows, operands.num_columns
-        self._require_at_most("M", M, self.max_m)
-        self._require_at_most("N", N, self.max_n)
+        M, N = self._shape(operands)
         shares = [share_of(M, self.comm.size, rank) for rank in operands.ranks]
         rows = [share.stop - share.start for share in shares]
         columns = operands.columns(epilogue.form, out, epilogue.residual)

@@ -28,8 +28,9 @@ class Tiling:
         return dict(vars(self))
 
 
-# Rates where nothing else counts, relative to the first; docs/performance.md has figures of these
-# tiles. K is counted in elements of 2 bytes.
+# Rates where nothing else counts, relative to the first: estimates, from kernels written by hand
+# and generated ones, which lag behind those with small tiles (docs/performance.md). K is counted
+# in elements of 2 bytes.
 HOPPER = {
     Tiling(128, 256, 64, 4): 1.0,
     Tiling(128, 128, 64, 6): 0.87,

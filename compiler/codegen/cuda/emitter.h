@@ -74,8 +74,8 @@ class CudaEmitter {
   std::string tensor_map(int index) const;               ///< of `Artifact::tensor_maps`
   std::string size(std::int64_t number) const;           ///< by name where the user named it
   std::string shared(const Statement& statement) const;  ///< where its shared memory begins
-  std::string rows_place() const;  ///< where the memory begins that products become rows in
-  void include(std::string_view header);                 ///< a device header
+  std::string rows_place() const;         ///< where the memory begins that products become rows in
+  void include(std::string_view header);  ///< a device header
   /// Puts a function, or a struct, in front of the kernel; `text` gets its unique name, which is
   /// returned. A line kLineMark in it goes back from the user's line numbers to the text's own.
   std::string device_function(std::string_view hint,

@@ -22,8 +22,6 @@ constexpr int kMaxSharedBytes = 227 * 1024;  // of a CTA of sm_90
 constexpr int kBarrierBytes = 256;           // for the ring's barriers, and what is handed over
 constexpr int kMaxStages = 8;
 constexpr int kMinStages = 2;
-/// Pieces of a stored tile that a warp has in shared memory at once.
-constexpr int kHeldPieces = 2;
 
 /// An operand as it lies in a slot of the ring.
 struct StagedOperand {
@@ -141,12 +139,7 @@ StagingPlan plan_staging(const Program& lowered) {
   bool has_bulk_copies = false;
   for_each_statement(lowered.body, [&](const Statement& statement) {
     if (is_staged(statement)) {
-      std::int64_t bytes = 0;
-      for (std::size_t i = 0; i < 2; ++i) {
-        const Type& tile = statement.operands.at(i)->type;
-        bytes += tile.num_elements() * num_bytes(tile.dtype);
-      }
-      plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(bytes));
+      plan.slot_bytes = std::max(plan.slot_bytes, static_cast<int>(slot_bytes(statement)));
       if (statement.has("stages")) wanted = std::max(wanted, statement.integer("stages"));
     } else if (statement.is("view_copy")) {
       has_bulk_copies |= statement.flag("bulk");
