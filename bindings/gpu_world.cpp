@@ -158,6 +158,8 @@ void bind_world(py::module_& module) {
       .def_property_readonly("num_local_ranks", &GpuWorld::num_local_ranks)
       .def_property_readonly("device_ordinal",
                              [](const GpuWorld& self) { return self.device().ordinal(); })
+      .def_property_readonly("num_gin_contexts", &GpuWorld::num_gin_contexts)
+      .def_property_readonly("num_gin_signals", &GpuWorld::num_gin_signals)
       .def_property_readonly("device_comm_bytes", &GpuWorld::device_comm_bytes)
       .def_property_readonly(
           "address", [](const GpuWorld& self) { return reinterpret_cast<std::uintptr_t>(&self); },

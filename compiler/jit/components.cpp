@@ -114,9 +114,8 @@ void inspect_nccl(ComponentReport& result) {
   result.version = version.to_string();
   if (version < kOldestNccl) {
     result.problem = fmt::format("{} or newer is needed", kOldestNccl.to_string());
-  } else if (version >= kFirstUntriedNccl) {
-    result.problem = fmt::format("kernels compile for it, but run with {} or newer, below {}, only",
-                                 kOldestNccl.to_string(), kFirstUntriedNccl.to_string());
+  } else if (version >= kFirstUnknownNccl) {
+    result.problem = fmt::format("newer than what this tilewire knows: {}", known_nccl_versions());
   }
 }
 

@@ -119,6 +119,11 @@ NcclVersion NcclVersion::from_code(int code) {
 
 std::string NcclVersion::to_string() const { return fmt::format("{}.{}.{}", major, minor, patch); }
 
+std::string known_nccl_versions() {
+  return fmt::format("{} or newer, below {}", kOldestNccl.to_string(),
+                     kFirstUnknownNccl.to_string());
+}
+
 struct NcclHeaders::Adapted {
   std::mutex mutex;
   std::map<NcclForm, std::vector<Header>> forms;

@@ -24,8 +24,11 @@ struct NcclVersion {
 
 /// The first NCCL whose device API tilewire stands on.
 inline constexpr NcclVersion kOldestNccl = {2, 28, 7};
-/// The first one that kernels compile for, but that the runtime hasn't been tried with and refuses.
-inline constexpr NcclVersion kFirstUntriedNccl = {2, 29, 0};
+/// The first one that nobody has looked at: runtime/nccl/requirements.cpp has a table of the
+/// versions before it, and the tests compile against their headers.
+inline constexpr NcclVersion kFirstUnknownNccl = {2, 33, 0};
+/// `2.28.7 or newer, below 2.33.0`, for messages.
+std::string known_nccl_versions();
 
 /// NCCL's headers of one installation, adapted for NVRTC.
 class NcclHeaders {

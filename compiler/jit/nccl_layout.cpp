@@ -25,15 +25,41 @@ std::string probe_source(std::span<const std::string> expressions) {
       fmt::join(expressions, ",\n  "));
 }
 
-constexpr const char* kRequirementsSource =
-    "// NCCL's own defaults, to be read off the PTX.\n"
-    "#include \"tilewire_nccl_host.h\"\n\n"
-    "#if defined(NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER)\n"
-    "extern \"C\" __constant__ ncclDevCommRequirements tilewire_probe =\n"
-    "    NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;\n"
-    "#else\n"
-    "extern \"C\" __constant__ ncclDevCommRequirements tilewire_probe = {};\n"
-    "#endif\n";
+/// A struct of the host's as NCCL's own initialiser makes it, to be read off the PTX.
+std::string initialised_source(std::string_view type, std::string_view initialiser) {
+  return fmt::format(
+      "// NCCL's own defaults, to be read off the PTX.\n"
+      "#include \"{0}\"\n\n"
+      "#if defined({2})\n"
+      "extern \"C\" __constant__ {1} tilewire_probe = {2};\n"
+      "#else\n"
+      "extern \"C\" __constant__ {1} tilewire_probe = {{}};\n"
+      "#endif\n",
+      kNcclHostHeader, type, initialiser);
+}
+
+/// Offset and size of each field, in turn. For one that the struct lacks, and for all of a struct
+/// that isn't defined, overload resolution takes the other function, and the size is 0.
+std::string fields_source(std::string_view type, std::span<const std::string_view> fields) {
+  std::string source = fmt::format(
+      "// Which fields this version has, and where, to be read off the PTX.\n"
+      "#include \"{}\"\n\nstruct {};\n",
+      kNcclHostHeader, type);
+  std::string values;
+  for (const std::string_view field : fields) {
+    source += fmt::format(
+        "template <typename T> constexpr auto offset_of_{0}(int) -> decltype(sizeof(T::{0})) {{ "
+        "return offsetof(T, {0}); }}\n"
+        "template <typename T> constexpr unsigned long offset_of_{0}(...) {{ return 0; }}\n"
+        "template <typename T> constexpr auto size_of_{0}(int) -> decltype(sizeof(T::{0})) {{ "
+        "return sizeof(T::{0}); }}\n"
+        "template <typename T> constexpr unsigned long size_of_{0}(...) {{ return 0; }}\n",
+        field);
+    values += fmt::format("  offset_of_{0}<{1}>(0), size_of_{0}<{1}>(0),\n", field, type);
+  }
+  return source + "extern \"C\" __constant__ unsigned long long tilewire_probe[] = {\n" + values +
+         "};\n";
+}
 
 /// The number that text begins with at `at`, which moves behind it; nothing if there is none.
 std::optional<std::size_t> number_at(const std::string& text, std::size_t& at) {
@@ -77,19 +103,45 @@ std::string compile_probe(const NcclHeaders& headers, NcclForm form, std::string
   return std::move(*bytes);
 }
 
+std::vector<std::uint64_t> numbers(const std::string& bytes, std::size_t count) {
+  std::vector<std::uint64_t> values(count);
+  if (bytes.size() != values.size() * sizeof(std::uint64_t)) {
+    throw InternalError(
+        fmt::format("probe of NCCL's structs: {} bytes for {} questions", bytes.size(), count));
+  }
+  std::memcpy(values.data(), bytes.data(), bytes.size());  // both little-endian
+  return values;
+}
+
+// What the runtime sets or reads, in any version; see runtime/nccl/requirements.h.
+constexpr std::array<std::string_view, 9> kRequirementFields = {
+    "lsaMultimem",     "lsaBarrierCount",   "railGinBarrierCount",
+    "ginForceEnable",  "ginContextCount",   "ginSignalCount",
+    "ginCounterCount", "ginConnectionType", "worldGinBarrierCount"};
+constexpr std::array<std::string_view, 5> kPropertyFields = {
+    "deviceApiSupport", "multimemSupport", "ginType", "nLsaTeams", "railedGinType"};
+constexpr std::array<std::string_view, 4> kDeviceCommFields = {"lsaMultimem", "ginContextCount",
+                                                               "ginSignalCount", "ginCounterCount"};
+
 }  // namespace
 
 std::vector<std::uint64_t> probe_nccl(const NcclHeaders& headers, NcclForm form,
                                       std::span<const std::string> expressions) {
-  const std::string bytes =
-      compile_probe(headers, form, probe_source(expressions), "nccl_layout.cu");
-  std::vector<std::uint64_t> values(expressions.size());
-  if (bytes.size() != values.size() * sizeof(std::uint64_t)) {
-    throw InternalError(fmt::format("probe of NCCL's structs: {} bytes for {} questions",
-                                    bytes.size(), values.size()));
+  return numbers(compile_probe(headers, form, probe_source(expressions), "nccl_layout.cu"),
+                 expressions.size());
+}
+
+NcclFields probe_nccl_fields(const NcclHeaders& headers, NcclForm form, std::string_view type,
+                             std::span<const std::string_view> fields) {
+  const auto values =
+      numbers(compile_probe(headers, form, fields_source(type, fields), "nccl_fields.cu"),
+              2 * fields.size());
+  NcclFields found;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (values[2 * i + 1] == 0) continue;
+    found.emplace(fields[i], NcclField{.offset = values[2 * i], .num_bytes = values[2 * i + 1]});
   }
-  std::memcpy(values.data(), bytes.data(), bytes.size());  // both little-endian
-  return values;
+  return found;
 }
 
 NcclLayout nccl_layout(const NcclHeaders& headers, NcclForm form) {
@@ -116,7 +168,18 @@ NcclLayout nccl_layout(const NcclHeaders& headers, NcclForm form) {
   const auto values = probe_nccl(headers, form, expressions);
   NcclLayout layout{.version = headers.version()};
   for (std::size_t i = 0; i < kQuestions.size(); ++i) layout.*kQuestions[i].answer = values[i];
-  layout.requirements = compile_probe(headers, form, kRequirementsSource, "nccl_requirements.cu");
+  layout.device_comm_fields = probe_nccl_fields(headers, form, "ncclDevComm", kDeviceCommFields);
+  layout.requirements = compile_probe(
+      headers, form,
+      initialised_source("ncclDevCommRequirements", "NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER"),
+      "nccl_requirements.cu");
+  layout.requirement_fields =
+      probe_nccl_fields(headers, form, "ncclDevCommRequirements", kRequirementFields);
+  layout.property_fields = probe_nccl_fields(headers, form, "ncclCommProperties", kPropertyFields);
+  if (layout.property_fields.empty()) return layout;
+  layout.properties = compile_probe(
+      headers, form, initialised_source("ncclCommProperties", "NCCL_COMM_PROPERTIES_INITIALIZER"),
+      "nccl_properties.cu");
   return layout;
 }
 

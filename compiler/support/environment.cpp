@@ -19,6 +19,10 @@ namespace {
 constexpr std::array<std::string_view, 7> kDumpStages = {"ir",    "passes", "cuda",  "ptx",
                                                          "cubin", "llvm",   "object"};
 
+// More than any network card serves; NCCL gives what it can.
+constexpr std::uint64_t kMaxGinContexts = 1024;
+constexpr std::uint64_t kMaxGinSignals = 1u << 24;
+
 /// Unset is null; set to nothing is an empty text.
 std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
@@ -69,6 +73,14 @@ std::uint64_t unsigned_integer(const char* name, std::uint64_t otherwise) {
   return value;
 }
 
+int count(const char* name, int otherwise, std::uint64_t most) {
+  const std::uint64_t value = unsigned_integer(name, static_cast<std::uint64_t>(otherwise));
+  if (value < 1 || value > most) {
+    fail(name, std::to_string(value), fmt::format("an integer from 1 to {}", most));
+  }
+  return static_cast<int>(value);
+}
+
 std::filesystem::path cache_folder() {
   if (const auto value = variable("TILEWIRE_CACHE_DIR")) return *value;
   if (const auto xdg = first_of({"XDG_CACHE_HOME"}); !xdg.empty()) {
@@ -107,6 +119,9 @@ Environment Environment::read() {
   const std::uint64_t check = unsigned_integer("TILEWIRE_CHECK", 0);
   if (check > 1) fail("TILEWIRE_CHECK", std::to_string(check), "0 or 1");
   environment.check = check == 1;
+  environment.gin_contexts =
+      count("TILEWIRE_GIN_CONTEXTS", environment.gin_contexts, kMaxGinContexts);
+  environment.gin_signals = count("TILEWIRE_GIN_SIGNALS", environment.gin_signals, kMaxGinSignals);
   environment.cuda_home = first_of({"TILEWIRE_CUDA_HOME", "CUDA_HOME", "CUDA_PATH"});
   environment.nccl_home = first_of({"TILEWIRE_NCCL_HOME", "NCCL_HOME"});
   for (std::string& folder : split(first_of({"TILEWIRE_SITE_PACKAGES"}), ':')) {
@@ -121,11 +136,23 @@ const Environment& Environment::get() {
 }
 
 std::vector<std::string_view> Environment::variable_names() {
-  return {"TILEWIRE_CACHE_DIR",    "XDG_CACHE_HOME",    "HOME",
-          "TILEWIRE_DUMP",         "TILEWIRE_DUMP_DIR", "TILEWIRE_TIMEOUT",
-          "TILEWIRE_REPORT_AFTER", "TILEWIRE_SEED",     "TILEWIRE_CHECK",
-          "TILEWIRE_CUDA_HOME",    "CUDA_HOME",         "CUDA_PATH",
-          "TILEWIRE_NCCL_HOME",    "NCCL_HOME",         "TILEWIRE_SITE_PACKAGES"};
+  return {"TILEWIRE_CACHE_DIR",
+          "XDG_CACHE_HOME",
+          "HOME",
+          "TILEWIRE_DUMP",
+          "TILEWIRE_DUMP_DIR",
+          "TILEWIRE_TIMEOUT",
+          "TILEWIRE_REPORT_AFTER",
+          "TILEWIRE_SEED",
+          "TILEWIRE_CHECK",
+          "TILEWIRE_GIN_CONTEXTS",
+          "TILEWIRE_GIN_SIGNALS",
+          "TILEWIRE_CUDA_HOME",
+          "CUDA_HOME",
+          "CUDA_PATH",
+          "TILEWIRE_NCCL_HOME",
+          "NCCL_HOME",
+          "TILEWIRE_SITE_PACKAGES"};
 }
 
 }  // namespace tilewire

@@ -29,6 +29,11 @@ struct Environment {
   /// TILEWIRE_CHECK: 1: kernels on GPUs look for misuse of synchronisation objects, and for views
   /// outside of memory, as those on the CPU always do. Default 0.
   bool check = false;
+  /// TILEWIRE_GIN_CONTEXTS: contexts of the network that a communicator asks NCCL for where its
+  /// ranks don't all reach each other by loads and stores. Default 4. NCCL may give fewer.
+  int gin_contexts = 4;
+  /// TILEWIRE_GIN_SIGNALS: signals of the network that such a communicator asks for. Default 65536.
+  int gin_signals = 65536;
   /// TILEWIRE_CUDA_HOME, else CUDA_HOME, else CUDA_PATH: a CUDA toolkit to look in.
   std::filesystem::path cuda_home;
   /// TILEWIRE_NCCL_HOME, else NCCL_HOME: a folder with NCCL's `include` and `lib`.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "compiler/support/environment.h"
 #include "compiler/support/error.h"
 #include "runtime/nccl/agreement.h"
 #include "runtime/nccl/device_structs.h"
@@ -121,9 +122,18 @@ void Communicator::agree_on_facts() {
   require_alike(exchange_->all_gather(facts, "tw.init"));
 }
 
+DeviceNeeds Communicator::device_needs() const {
+  DeviceNeeds needs;
+  if (target_.gin) {
+    needs.gin_contexts = Environment::get().gin_contexts;
+    needs.gin_signals = Environment::get().gin_signals;
+  }
+  return needs;
+}
+
 void Communicator::make_device_comm() {
-  // As NCCL's initialiser leaves them they ask for nothing: lanes and windows are tilewire's own.
-  const std::string& requirements = device_layout().requirements;
+  const DeviceNeeds needs = device_needs();
+  const std::string requirements = requirement_bytes(device_layout(), needs);
   std::vector<std::byte> bytes(device_comm_bytes());
   const nccl::Result result = nccl::api().dev_comm_create(comm_, requirements.data(), bytes.data());
   if (result != nccl::kSuccess && world_size() == 1) {
@@ -133,6 +143,19 @@ void Communicator::make_device_comm() {
   nccl::check(result, "ncclDevCommCreate", comm_);
   device_comm_ = std::move(bytes);
   has_nccl_device_comm_ = true;
+  if (target_.gin) agree_on_network(needs);
+}
+
+void Communicator::agree_on_network(const DeviceNeeds& needs) {
+  // NCCL takes the number of contexts for a hint.
+  const int given = gin_contexts_of(device_layout(), device_comm_);
+  num_gin_contexts_ = agree_minimum("the GIN contexts of a communicator", needs.gin_signals, given);
+  num_gin_signals_ = needs.gin_signals;
+  if (num_gin_contexts_ > 0) return;
+  throw BackendError(fmt::format(
+      "NCCL {} ({}): ncclDevCommCreate gave rank {} no GIN context: no network card that its GIN "
+      "can use. NCCL_DEBUG=INFO makes NCCL say why",
+      nccl::api().version.to_string(), nccl::api().path, rank_));
 }
 
 void Communicator::make_first_lane() {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "compiler/support/error.h"
+#include "runtime/nccl/struct_fields.h"
 
 namespace tilewire {
 namespace {
@@ -63,6 +65,12 @@ std::vector<std::byte> make_device_comm(const NcclLayout& layout, int rank, int 
   write<std::int32_t>(bytes, layout.lsa_rank, rank);
   write<std::int32_t>(bytes, layout.lsa_size, world_size);
   return bytes;
+}
+
+int gin_contexts_of(const NcclLayout& layout, std::span<const std::byte> device_comm) {
+  const std::string_view bytes(reinterpret_cast<const char*>(device_comm.data()),
+                               device_comm.size());
+  return static_cast<int>(read_field(bytes, layout.device_comm_fields, "ginContextCount", 0));
 }
 
 }  // namespace tilewire

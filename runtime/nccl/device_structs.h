@@ -31,4 +31,7 @@ std::vector<std::byte> make_window_struct(const NcclLayout& layout, const Window
 /// world and LSA teams need; no NCCL resources.
 std::vector<std::byte> make_device_comm(const NcclLayout& layout, int rank, int world_size);
 
+/// How many contexts of the network a device communicator has, as NCCL made it.
+int gin_contexts_of(const NcclLayout& layout, std::span<const std::byte> device_comm);
+
 }  // namespace tilewire

@@ -41,12 +41,10 @@ void require_known_version(const NcclVersion& version, const std::string& path) 
         fmt::format("NCCL {} ({}) is too old: tilewire needs its device API as of {}\n{}",
                     version.to_string(), path, kOldestNccl.to_string(), nccl_library().remedy));
   }
-  if (version < kFirstUntriedNccl) return;
+  if (version < kFirstUnknownNccl) return;
   throw BackendError(
-      fmt::format("NCCL {} ({}) is newer than what this tilewire was tried with: it knows {} or "
-                  "newer, below {}\n{}",
-                  version.to_string(), path, kOldestNccl.to_string(), kFirstUntriedNccl.to_string(),
-                  nccl_library().remedy));
+      fmt::format("NCCL {} ({}) is newer than what this tilewire knows: {}\n{}",
+                  version.to_string(), path, known_nccl_versions(), nccl_library().remedy));
 }
 
 const Api& api() {

@@ -34,6 +34,11 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   int rank() const { return rank_; }
   /// Ranks that this process drives: 1, or all of a virtual world.
   virtual int num_local_ranks() const { return 1; }
+  /// Contexts of the network that each kernel has: of those asked for (TILEWIRE_GIN_CONTEXTS), as
+  /// many as NCCL gave every rank. 0 where the target has no GIN.
+  int num_gin_contexts() const { return num_gin_contexts_; }
+  /// Signals of the network, numbered from 0 on each context (TILEWIRE_GIN_SIGNALS); 0 without GIN.
+  int num_gin_signals() const { return num_gin_signals_; }
   /// `sizeof(ncclDevComm)`, for `GpuKernel`.
   std::size_t device_comm_bytes() const { return device_comm_bytes_; }
 
@@ -129,6 +134,8 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   int rank_;
   Target target_;
   std::size_t device_comm_bytes_;
+  int num_gin_contexts_ = 0;
+  int num_gin_signals_ = 0;
   std::vector<std::unique_ptr<LaneGroup>> lanes_;    ///< in order of creation, lane 0 first
   WindowPool pool_;                                  ///< where windows lie in segments
   std::map<int, std::unique_ptr<Window>> segments_;  ///< registered memory, numbered by the pool

@@ -46,6 +46,19 @@ TEST_CASE("Environment variables are read as documented", "[environment]") {
   CHECK(environment.seed == 18446744073709551615u);
   CHECK(environment.site_packages == std::vector<std::filesystem::path>{"/a", "/b"});
   CHECK(environment.cuda_home == "/ours");
+  CHECK(environment.gin_contexts == 4);
+  CHECK(environment.gin_signals == 65536);
+}
+
+TEST_CASE("Counts of the network's resources are at least 1", "[environment]") {
+  const ScopedVariable contexts("TILEWIRE_GIN_CONTEXTS", "16");
+  const ScopedVariable signals("TILEWIRE_GIN_SIGNALS", "1024");
+  CHECK(Environment::read().gin_contexts == 16);
+  CHECK(Environment::read().gin_signals == 1024);
+  const ScopedVariable none("TILEWIRE_GIN_CONTEXTS", "0");
+  CHECK_THROWS_WITH(Environment::read(),
+                    "environment variable TILEWIRE_GIN_CONTEXTS='0': expected an integer from 1 to "
+                    "1024");
 }
 
 TEST_CASE("The cache folder follows its variables", "[environment]") {

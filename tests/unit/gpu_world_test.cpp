@@ -89,13 +89,15 @@ TEST_CASE("NCCL versions that the runtime doesn't know are refused") {
   CHECK(NcclVersion::from_code(22809).to_code() == 22809);
   CHECK_NOTHROW(require(22809));
   CHECK_NOTHROW(require(22807));
+  CHECK_NOTHROW(require(22902));
+  CHECK_NOTHROW(require(23203));
   CHECK_THROWS_WITH(require(22803),
                     test::contains("NCCL 2.28.3 (/lib/libnccl.so.2) is too old: tilewire needs its "
                                    "device API as of 2.28.7\ninstall it with `pip install"));
-  CHECK_THROWS_WITH(require(23007),
-                    test::contains("NCCL 2.30.7 (/lib/libnccl.so.2) is newer than what this "
-                                   "tilewire was tried with: it knows 2.28.7 or newer, below "
-                                   "2.29.0\ninstall it with `pip install"));
+  CHECK_THROWS_WITH(require(23300),
+                    test::contains("NCCL 2.33.0 (/lib/libnccl.so.2) is newer than what this "
+                                   "tilewire knows: 2.28.7 or newer, below 2.33.0\ninstall it with "
+                                   "`pip install"));
 }
 
 namespace {
