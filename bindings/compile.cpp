@@ -32,7 +32,9 @@ void bind_artifact(py::module_& module) {
       .def_readonly("world_barrier", &Resources::world_barrier)
       .def_readonly("waits", &Resources::waits)
       .def_readonly("grid_barrier", &Resources::grid_barrier)
-      .def_readonly("two_sided", &Resources::two_sided);
+      .def_readonly("two_sided", &Resources::two_sided)
+      .def_readonly("network", &Resources::network)
+      .def_readonly("staging_bytes", &Resources::staging_bytes);
   py::class_<Artifact, std::shared_ptr<Artifact>>(module, "Artifact",
                                                   "What the compiler hands the runtime.")
       .def_readonly("kernel", &Artifact::kernel)

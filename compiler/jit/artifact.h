@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct Resources {
   bool grid_barrier = false;   ///< all its instances meet: launches of a lane must not overlap
   bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange), in the
                                ///< lane's order; else any ranks may, whenever they like
+  bool network = false;        ///< reaches ranks over the network (GIN)
+  /// Bytes that an instance must keep at a time, at most, until the network has sent them.
+  std::int64_t staging_bytes = 0;
 
   Resources& operator|=(const Resources& other) {
     lane |= other.lane;
@@ -26,6 +30,8 @@ struct Resources {
     waits |= other.waits;
     grid_barrier |= other.grid_barrier;
     two_sided |= other.two_sided;
+    network |= other.network;
+    staging_bytes = std::max(staging_bytes, other.staging_bytes);
     return *this;
   }
   bool operator==(const Resources&) const = default;

@@ -179,7 +179,9 @@ Json to_value(const Resources& resources) {
           {"world_barrier", resources.world_barrier},
           {"waits", resources.waits},
           {"grid_barrier", resources.grid_barrier},
-          {"two_sided", resources.two_sided}};
+          {"two_sided", resources.two_sided},
+          {"network", resources.network},
+          {"staging_bytes", resources.staging_bytes}};
 }
 
 Resources resources_from(const Json& json) {
@@ -189,6 +191,8 @@ Resources resources_from(const Json& json) {
   resources.waits = json.at("waits").get<bool>();
   resources.grid_barrier = json.at("grid_barrier").get<bool>();
   resources.two_sided = json.at("two_sided").get<bool>();
+  resources.network = json.at("network").get<bool>();
+  resources.staging_bytes = json.at("staging_bytes").get<std::int64_t>();
   return resources;
 }
 

@@ -55,8 +55,8 @@ Resources needs_barrier(const Statement&) {
   return resources;
 }
 
-std::string describe_lsa_barrier(const Statement&, const Program& program) {
-  const bool is_world = program.lsa_size == program.world_size;
+std::string describe_lsa_barrier(const Statement& statement, const Program& program) {
+  const bool is_world = program.lsa_size == program.world_size || statement.flag("world");
   return is_world ? "barrier(team=world)" : "barrier(team=lsa)";
 }
 
@@ -108,6 +108,8 @@ OpInfo lsa_barrier_op() {
   op.name = "lsa_barrier";
   op.summary = "A barrier between one instance of each rank of the LSA team, by stores and loads.";
   op.attributes = {{"order", AttributeSpec::Kind::kText, true, "as for `barrier`"},
+                   {"world", AttributeSpec::Kind::kBool, false,
+                    "behind a `network_barrier`: the two of them are one of the world"},
                    {"site", AttributeSpec::Kind::kInteger, true, "its number in hang reports"}};
   op.effect = Effect::kSynchronises;
   op.stage = Stage::kLowered;

@@ -5,6 +5,7 @@
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/channel_access.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/network.h"
 
 namespace tilewire {
 namespace {
@@ -114,9 +115,11 @@ std::vector<Type> infer_open(const OpCall& call) {
 
 std::vector<Type> infer_close(const OpCall&) { return {}; }
 
-Resources needs_slot(const Statement&) {
+Resources needs_slot(const Statement& statement) {
   Resources resources;
   resources.lane = resources.waits = true;
+  resources.network = statement.flag("network");
+  resources.staging_bytes = staged_message_bytes(statement);
   return resources;
 }
 
@@ -176,7 +179,7 @@ OpInfo lowered_op(std::string_view name, std::string_view summary,
   OpInfo op = slot_op(name, summary, infer);
   op.min_operands = 2;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kSite, kState, kChecked});
+  op.attributes.insert(op.attributes.end(), {kSite, kState, kChecked, kOverNetwork});
   op.stage = Stage::kLowered;
   return op;
 }

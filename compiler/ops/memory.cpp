@@ -255,8 +255,15 @@ TileAccess TileAccess::of(const Statement& statement) {
   TileAccess access;
   std::size_t next = 0;
   const auto take = [&] { return statement.operands.at(next++); };
-  access.pointer = take();
-  if (statement.is("tile_store") || statement.is("tile_atomic")) access.tile = take();
+  const bool is_over_network = statement.is("network_store");
+  if (is_over_network) {
+    next = 3;  // window, rank, place
+  } else {
+    access.pointer = take();
+  }
+  if (statement.is("tile_store") || statement.is("tile_atomic") || is_over_network) {
+    access.tile = take();
+  }
   if (statement.is("tile_atomic") && statement.text("kind") == "cas") access.compare = take();
   const auto& shape = statement.integers("shape");
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -42,7 +42,7 @@ struct AccessDimension {
 /// the last dimension, at most 16 bytes' worth; masks may cut through them. The tile's layout may
 /// have longer vectors or shorter ones.
 struct TileAccess {
-  Value* pointer = nullptr;
+  Value* pointer = nullptr;  ///< null of `network_store`, whose place has three operands
   Value* tile = nullptr;     ///< store and atomic: the value
   Value* compare = nullptr;  ///< atomic `cas`: what must be there
   std::vector<AccessDimension> dimensions;

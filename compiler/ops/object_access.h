@@ -44,6 +44,8 @@ inline constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool
 inline constexpr AttributeSpec kByProducer = {
     "producer", AttributeSpec::Kind::kBool, false,
     "of flags: the thread that brings a matmul's operands waits (before roles are split: it may)"};
+inline constexpr AttributeSpec kOverNetwork = {"network", AttributeSpec::Kind::kBool, false,
+                                               "ranks out of reach of stores use it too"};
 inline constexpr AttributeSpec kWaitSite = {"site", AttributeSpec::Kind::kInteger, false,
                                             "its number in hang reports"};
 

@@ -57,9 +57,10 @@ std::vector<Type> infer_semaphore_signal(const OpCall& call) {
   return infer_lowered(call);
 }
 
-Resources needs_waiting(const Statement&) {
+Resources needs_waiting(const Statement& statement) {
   Resources resources;
   resources.lane = resources.waits = true;
+  resources.network = statement.flag("network");
   return resources;
 }
 
@@ -168,7 +169,8 @@ OpInfo semaphore_wait_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kWaitSite, kChecked});
+  op.attributes.insert(op.attributes.end(),
+                       {kObjectScope, kPatient, kWaitSite, kChecked, kOverNetwork});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

@@ -46,6 +46,7 @@ std::vector<OpInfo> make_table() {
   add(flag_ops());        // set, flag_set, flag_wait
   add(generation_ops());  // generation, announce, await_done, leave
   add(channel_ops());     // send, recv, exchange, channel_send, …
+  add(network_ops());     // network_put, network_store, network_signal, network_barrier, …
   return table;
 }
 
