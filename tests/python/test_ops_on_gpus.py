@@ -3,6 +3,7 @@
 import pytest
 import tilewire as tw
 from ops_problems import PARTS
+from role_loops import check_loops
 from tilewire import _tilewire
 from tilewire.ops.epilogue import Form
 from tilewire.ops.kernels import all_gather, all_reduce, collectives, reduce_scatter
@@ -113,3 +114,4 @@ def test_on_hopper_operands_come_by_tma(name, form):
     products = 2 if name == "all_gather_gemm" else 1
     assert text.count("tw::multiply<") == products and text.count("ring.fill()") == products
     assert "tw::matmul" not in text
+    check_loops(text)

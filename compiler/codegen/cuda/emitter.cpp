@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -29,6 +30,10 @@ bool is_of_fragments(Layout::Kind kind) {
          kind == Layout::Kind::kFragmentPerColumn;
 }
 
+bool is_loop(const Statement& statement) {
+  return statement.kind == StatementKind::kFor || statement.kind == StatementKind::kWhile;
+}
+
 std::string upper(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::toupper(c));
@@ -42,17 +47,20 @@ CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
       description_(description),
       plan_(plan_synchronisation(lowered)),
       has_roles_(tilewire::has_roles(lowered)) {
-  const auto collect = [this](const auto& self, const Region& region) -> void {
+  const auto collect = [this](const auto& self, const Region& region, const Region* loop) -> void {
+    loops_[&region] = loop;
     for (const auto& statement : region.statements) {
       regions_[statement.get()] = &region;
       for (const Value* value : statement->operands) {
         Use& use = uses_[value];
         use = {use.count + 1, statement.get(), &region};
       }
-      for (const Region& inner : statement->regions) self(self, inner);
+      for (const Region& inner : statement->regions) {
+        self(self, inner, is_loop(*statement) ? &inner : loop);
+      }
     }
   };
-  collect(collect, program_.body);
+  collect(collect, program_.body, nullptr);
 }
 
 void CudaEmitter::bind(const Value* value, std::string text, Binding binding) {
@@ -94,11 +102,31 @@ std::string CudaEmitter::call(std::string_view function,
   return fmt::format("{}({})", function, fmt::join(texts, ", "));
 }
 
+/// Whether the expression of a value contains a division by a number that only the launch knows.
+bool CudaEmitter::divides(const Value* value) const {
+  const Statement* definition = value->definition;
+  if (definition == nullptr || definition->kind != StatementKind::kOp) return false;
+  const auto found = expressions_.find(value);
+  const bool is_computed =
+      found != expressions_.end() && found->second.text == to_identifier(found->second.text);
+  if (is_computed) return false;
+  const bool is_division = definition->is("floordiv") || definition->is("mod");
+  return (is_division && constant_of(definition->operands.at(1)) == nullptr) ||
+         std::ranges::any_of(definition->operands,
+                             [this](const Value* operand) { return divides(operand); });
+}
+
 bool CudaEmitter::is_inlined(const Value* value, const std::string& text) const {
   const auto found = uses_.find(value);
   if (found == uses_.end() || found->second.count != 1 || text.size() > kMaxInlined) return false;
   const Statement& user = *found->second.user;
-  const bool is_same_region = found->second.region == regions_.at(value->definition);
+  const Region* region = regions_.at(value->definition);
+  const bool is_same_region = found->second.region == region;
+  // Compilers move no division out of a loop, which may have no iteration, while the divisor may
+  // be 0.
+  const bool enters_loop = loops_.at(found->second.region) != loops_.at(region) ||
+                           (user.kind == StatementKind::kFor && user.operands.at(1) == value);
+  if (enters_loop && divides(value)) return false;
   // What a loop starts from, and what an iteration or a branch hands out alone: the variable that
   // takes it has the user's name.
   if (user.kind == StatementKind::kFor || user.kind == StatementKind::kWhile) return is_same_region;

@@ -97,6 +97,7 @@ class CudaEmitter {
   void bind(const Value* value, std::string text, Binding binding = Binding::kAtom);
   const Expression& expression(const Value* value) const;
   bool is_inlined(const Value* value, const std::string& text) const;
+  bool divides(const Value* value) const;
   std::string variable(const Value* value, std::string_view hint);
   void begin(const Statement& statement);
   /// The comment of the user's line, before its first text: `// ` and kPlaceMark in front of the
@@ -120,6 +121,7 @@ class CudaEmitter {
   };
   std::map<const Value*, Use> uses_;
   std::map<const Statement*, const Region*> regions_;
+  std::map<const Region*, const Region*> loops_;  ///< region → that of the innermost loop around it
   std::map<std::string, std::string> shared_names_;  ///< key → name
   std::map<std::string, std::string> tile_aliases_;  ///< name → what it stands for
   std::map<const Value*, std::string> windows_;      ///< parameter → name of its ncclWindow_t
