@@ -240,7 +240,7 @@ std::vector<Header> adapt_nccl_headers(const NcclFiles& files, NcclForm form) {
   std::vector<std::string> wanted;
   const std::string root = root_text(files, form);
   headers.push_back({"nccl_device.h", with_resolved_includes(files, "", root, wanted)});
-  // Since 2.31 what the host hands to NCCL stands in a header of its own.
+  // Since 2.32 what the host hands to NCCL stands in a header of its own.
   const bool has_host = files.find("nccl_device/host.h") != files.end();
   const std::string host = "#pragma once\n#include \"nccl_device.h\"\n" +
                            std::string(has_host ? "#include \"nccl_device/host.h\"\n" : "");

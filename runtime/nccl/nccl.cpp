@@ -42,9 +42,9 @@ void require_known_version(const NcclVersion& version, const std::string& path) 
                     version.to_string(), path, kOldestNccl.to_string(), nccl_library().remedy));
   }
   if (version < kFirstUnknownNccl) return;
-  throw BackendError(
-      fmt::format("NCCL {} ({}) is newer than what this tilewire knows: {}\n{}",
-                  version.to_string(), path, known_nccl_versions(), nccl_library().remedy));
+  throw BackendError(fmt::format("NCCL {} ({}) is newer than what this tilewire knows: {}\n{}",
+                                 version.to_string(), path, known_nccl_versions(),
+                                 nccl_library().remedy));
 }
 
 const Api& api() {

@@ -6,6 +6,7 @@
 #include "compiler/jit/cuda_compiler.h"
 #include "compiler/support/files.h"
 #include "tests/catch.h"
+#include "tests/nvrtc/nccl_releases.h"
 #include "tests/nvrtc/require.h"
 
 namespace fs = std::filesystem;
@@ -20,11 +21,6 @@ std::vector<fs::path> goldens() {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-/// Which of NCCL's headers the golden's target needs.
-NcclForm form_of(const std::string& source) {
-  return source.find("gin=1") == std::string::npos ? NcclForm::kSlim : NcclForm::kFull;
 }
 
 }  // namespace
