@@ -14,6 +14,8 @@ void bind_builder_put(BuilderClass& builder) {
       .def("put", &Builder::put, py::arg("view").none(false), py::arg("source"),
            "A tile, or what a view holds, to a view of its shape at any rank.")
       .def("put_value", &Builder::put_value, py::arg("view").none(false), py::arg("value"))
+      .def("get", &Builder::get, py::arg("view").none(false), py::arg("source").none(false),
+           "What a view at any rank holds, to a view of its shape.")
       .def("flush", &Builder::flush)
       .def("accumulate", &Builder::accumulate, py::arg("view").none(false), py::arg("value"))
       .def(

@@ -83,6 +83,8 @@ void bind_virtual_world(py::module_& module) {
             self.notify(reinterpret_cast<const void*>(address));
           },
           py::arg("address"), "Says that the host changed what kernels may wait for there.")
+      .def("drain_network", &VirtualWorld::drain_network, py::call_guard<py::gil_scoped_release>(),
+           "Delivers what is under way in the network.")
       .def("end", &VirtualWorld::end,
            "From any thread: launches under way, and later ones, fail with HangError soon.")
       .def("run_for_a_while", &VirtualWorld::run_for_a_while,

@@ -144,7 +144,11 @@ class RankCommunicator(Communicator):
 
     def barrier(self) -> None:
         self._require_open()
-        self._meet_only("comm.barrier()")
+        self._meeting.meet(self.rank, "comm.barrier()", None, self._drain)
+
+    def _drain(self, requests: list[None]) -> list[None]:
+        self._host.world.drain_network()
+        return requests
 
     def check(self) -> None:
         self._require_open()
@@ -167,7 +171,7 @@ class RankCommunicator(Communicator):
         self._meeting.require_turn(self.rank, what)
         request = HostRequest(self._host, kernel, grid, Call(kernel, bound), place.lane)
         place.require_one_lane(request.compiled.artifact)
-        if not request.waits:
+        if not request.is_scheduled:
             requests: list[HostRequest | None] = [None] * self.size
             requests[self.rank] = request
             self._host.launch(requests)

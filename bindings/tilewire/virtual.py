@@ -154,8 +154,10 @@ class HostRequest:
         self.arguments = _tilewire.pack_cpu_arguments(self.compiled.artifact, call.values)
 
     @property
-    def waits(self) -> bool:
-        return self.compiled.artifact.resources.waits
+    def is_scheduled(self) -> bool:
+        """Whether its instances run as fibers, side by side with those of other launches."""
+        resources = self.compiled.artifact.resources
+        return resources.waits or resources.network
 
     @property
     def is_two_sided(self) -> bool:
@@ -315,6 +317,7 @@ class VirtualCommunicator(Communicator):
 
     def barrier(self) -> None:
         self._require_open()
+        self._world.world.drain_network()
 
     def check(self) -> None:
         self._require_open()

@@ -166,7 +166,10 @@ class Builder {
   /// two views doesn't have are left out. What signals that rank afterwards covers it.
   void put(Value* view, Operand source);
   void put_value(Value* view, Operand value);  ///< one element
-  void flush();                                ///< what was put has been read: it may be written
+  /// Moves what a view at any rank holds to a view of its shape: it is there behind `flush`.
+  void get(Value* view, Value* source);
+  /// What was put has been read, so that it may be written; what was got is there.
+  void flush();
   /// Adds to each element of a view at a rank that stores reach, in no order, rounding each time.
   void accumulate(Value* view, Operand value);
   /// The sum of all ranks' copies of a window's view. `order`: `rank` (equal bits everywhere),

@@ -59,6 +59,14 @@ void Builder::put_value(Value* view, Operand value) {
   emit("put_value", {view, source_for("put_value", view, value)});
 }
 
+void Builder::get(Value* view, Value* source) {
+  for (const Value* each : {view, source}) {
+    if (each->type.is_view()) continue;
+    fail(fmt::format("get: moves what a view holds to a view, found {}", each->type.to_string()));
+  }
+  emit("get", {view, source});
+}
+
 void Builder::flush() { emit("flush", {}); }
 
 void Builder::accumulate(Value* view, Operand value) {

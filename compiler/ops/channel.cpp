@@ -165,7 +165,7 @@ OpInfo slot_op(std::string_view name, std::string_view summary,
   op.summary = summary;
   op.min_operands = 1;
   op.max_operands = -1;
-  op.attributes = {kSite};
+  op.attributes = {kSite, kOverNetwork};
   // A channel orders nothing but its messages, which no other op sees.
   op.effect = Effect::kHidden;
   op.stage = Stage::kFrontend;
@@ -179,7 +179,7 @@ OpInfo lowered_op(std::string_view name, std::string_view summary,
   OpInfo op = slot_op(name, summary, infer);
   op.min_operands = 2;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kSite, kState, kChecked, kOverNetwork});
+  op.attributes.insert(op.attributes.end(), {kSite, kOverNetwork, kState, kChecked});
   op.stage = Stage::kLowered;
   return op;
 }

@@ -48,6 +48,11 @@ std::vector<Type> infer_put_value(const OpCall& call) {
   return {};
 }
 
+std::vector<Type> infer_get(const OpCall& call) {
+  check_equal_shape(call, require_view(call, 0), require_view(call, 1));
+  return {};
+}
+
 std::vector<Type> infer_flush(const OpCall&) { return {}; }
 
 std::vector<Type> infer_all_reduce_load(const OpCall& call) {
@@ -112,10 +117,26 @@ OpInfo put_value_op() {
   return op;
 }
 
+OpInfo get_op() {
+  OpInfo op;
+  op.name = "get";
+  op.summary =
+      "Moves what a view at any rank holds to a view of the same shape; it is there behind "
+      "`flush`.";
+  op.min_operands = op.max_operands = 2;
+  op.effect = Effect::kWrites;
+  op.stage = Stage::kFrontend;
+  op.infer = infer_get;
+  return op;
+}
+
 OpInfo flush_op() {
   OpInfo op;
   op.name = "flush";
-  op.summary = "Waits until what this instance has put is read: its source may be written again.";
+  op.summary =
+      "Waits until what this instance has put is read, so that its source may be written again, "
+      "and "
+      "what it gets is there.";
   op.effect = Effect::kSynchronises;
   op.stage = Stage::kFrontend;
   op.infer = infer_flush;
@@ -212,7 +233,7 @@ bool has_bulk_copies(const Program& lowered, const Target& target) {
 }
 
 std::vector<OpInfo> put_ops() {
-  return {put_op(),          put_value_op(), flush_op(),       all_reduce_load_op(),
+  return {put_op(),          put_value_op(), get_op(),         flush_op(), all_reduce_load_op(),
           reduce_store_op(), view_copy_op(), drain_copies_op()};
 }
 

@@ -133,7 +133,7 @@ OpInfo wait_op() {
       "of instances.";
   op.min_operands = 2;
   op.max_operands = 3;
-  op.attributes = {kPatient, kByProducer, kWaitSite};
+  op.attributes = {kPatient, kByProducer, kWaitSite, kOverNetwork};
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kFrontend;

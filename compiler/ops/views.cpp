@@ -15,7 +15,7 @@ std::vector<Type> infer_at(const OpCall& call) {
     call.fail("a tensor is this rank's own memory; only a window has copies on other ranks");
   }
   require_index(call, 1);
-  require_one_of(call, "team", {"", "world", "lsa"});
+  require_one_of(call, "team", {"", "world", "lsa", "rail", "network"});
   return {window};
 }
 
@@ -149,8 +149,10 @@ OpInfo at_op() {
   op.name = "at";
   op.summary = "A rank's copy of a window.";
   op.min_operands = op.max_operands = 2;
-  op.attributes = {{"team", AttributeSpec::Kind::kText, true,
-                    "whose numbering the rank is in: `lsa`, `world`; empty: world"}};
+  op.attributes = {
+      {"team", AttributeSpec::Kind::kText, true,
+       "whose numbering the rank is in: `lsa`, `rail`, `world`; empty: world; `network`: "
+       "the world, out of reach of loads and stores"}};
   op.stage = Stage::kFrontend;
   op.infer = infer_at;
   return op;

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -85,13 +86,20 @@ class Drains {
         return !op.is("tile_load") || may_meet(op, written);
       case Effect::kWrites:
         if (op.is("tile_store")) return may_meet(op, written);
+        // Of what goes over the network, this rank's side alone may meet them.
+        if (op.is("network_store")) return false;
+        if (op.is("network_put")) return may_be_one(NetworkCopy::of(op).from, written);
+        if (op.is("network_get")) return may_be_one(NetworkCopy::of(op).to, written);
         return !op.is("tile_atomic") || Atomic::of(op).releases() || may_meet(op, written);
     }
     return true;
   }
 
   bool may_meet(const Statement& access, const Parameters& written) const {
-    const Value* base = parameter_behind(access.operands.at(0));
+    return may_be_one(parameter_behind(access.operands.at(0)), written);
+  }
+
+  bool may_be_one(const Value* base, const Parameters& written) const {
     return std::ranges::any_of(written,
                                [&](const Value* other) { return may_be_one(base, other); });
   }

@@ -13,7 +13,8 @@ constexpr const char* without_release(std::string_view order) {
 }
 
 bool is_barrier(const Statement& statement) {
-  return statement.is("lsa_barrier") || statement.is("grid_barrier");
+  return statement.is("lsa_barrier") || statement.is("grid_barrier") ||
+         statement.is("network_barrier") || statement.is("network_grid_barrier");
 }
 
 /// A lowered op that tells others how far this instance has come, and waits for nobody.
@@ -36,9 +37,11 @@ struct Pending {
   bool to_grid = false;     ///< for the other instances of this rank
   bool by_signals = false;  ///< for whoever waits for a signal: the thread that sends them all has
                             ///< released nothing since
+  bool puts = false;        ///< over the network, whose own order covers them
 
   Pending operator|(Pending other) const {
-    return {to_peers || other.to_peers, to_grid || other.to_grid, by_signals || other.by_signals};
+    return {to_peers || other.to_peers, to_grid || other.to_grid, by_signals || other.by_signals,
+            puts || other.puts};
   }
 };
 
@@ -49,7 +52,8 @@ struct Pending {
 /// part of them, this instance must pass on to the rest what it heard there.
 class UnreleasedWork {
  public:
-  explicit UnreleasedWork(const Program& program) {
+  explicit UnreleasedWork(const Program& program)
+      : has_far_ranks_(program.lsa_size < program.world_size) {
     for (std::size_t i = 0; i < program.facts.local_only.size(); ++i) {
       if (program.facts.local_only[i]) local_only_.insert(program.parameters[i].value);
     }
@@ -90,7 +94,7 @@ class UnreleasedWork {
       case StatementKind::kReturn:
         return pending;
     }
-    return {true, true, true};
+    return {true, true, true, true};
   }
 
   Pending step_op(const Statement& op, Pending pending) {
@@ -101,26 +105,38 @@ class UnreleasedWork {
                             effect == Effect::kReports || effect == Effect::kHidden;
     const bool learns = effect != Effect::kSynchronises || op.op->meeting.learns;
     if (only_looks || !learns) return pending;
-    return {pending.to_peers || !is_local_store(op), true, true};
+    const bool is_put = op.is("network_put") || op.is("network_store") || op.is("network_get");
+    return {pending.to_peers || !is_local_store(op), true, true, pending.puts || is_put};
   }
 
   Pending step_barrier(const Statement& op, Pending pending) {
-    const bool is_grid = op.is("grid_barrier");
+    const bool is_grid = op.is("grid_barrier") || op.is("network_grid_barrier");
     const bool is_local = is_grid && op.text("team") == "local";
+    const bool is_network = op.is("network_barrier") || op.is("network_grid_barrier");
     if (releases(op)) {
-      is_before_[&op] |= (pending.to_peers && !is_local) || (pending.to_grid && is_grid);
-      pending = {pending.to_peers && is_local, pending.to_grid && !is_grid,
-                 pending.by_signals && is_local};
+      is_before_[&op] |= (pending.to_peers && !is_local) || (pending.to_grid && is_grid) ||
+                         (pending.puts && is_network);
+      const bool is_of_part = is_network && op.text("team") == "rail";
+      pending = {pending.to_peers && (is_local || is_of_part), pending.to_grid && !is_grid,
+                 pending.by_signals && is_local, pending.puts && (!is_network || is_of_part)};
     }
-    if (acquires(op)) pending = pending | Pending{is_local, !is_grid, true};
+    if (acquires(op))
+      pending = pending | Pending{is_local || is_of_part_of_world(op), !is_grid, true};
     return pending;
+  }
+
+  /// A barrier after which others of the world have not heard what this instance has.
+  bool is_of_part_of_world(const Statement& barrier) const {
+    if (!has_far_ranks_ || barrier.flag("world")) return false;
+    return !barrier.is("network_grid_barrier") || barrier.text("team") != "world";
   }
 
   /// Its release is one thread's, which barriers of several threads can't rely on.
   Pending step_signal(const Statement& op, Pending pending) {
     if (!releases(op)) return pending;
     is_before_[&op] |= pending.by_signals;
-    pending.by_signals = pending.by_signals && op.text("told") != "system";
+    const bool is_for_peers = op.is("network_signal") || op.text("told") == "system";
+    pending.by_signals = pending.by_signals && !is_for_peers;
     return pending;
   }
 
@@ -133,6 +149,7 @@ class UnreleasedWork {
            local_only_.contains(address->operands.at(0));
   }
 
+  bool has_far_ranks_;
   std::unordered_set<const Value*> local_only_;
   std::map<const Statement*, bool> is_before_;
 };

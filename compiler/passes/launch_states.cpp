@@ -43,8 +43,10 @@ Origin origin_of(const Value* view) {
 
 /// An acquiring barrier that meets all ranks that can be written to: they have started this launch.
 bool meets_all(const Statement& statement) {
-  const bool is_of_all = statement.is("lsa_barrier") ||
-                         (statement.is("grid_barrier") && statement.text("team") != "local");
+  const bool is_of_all =
+      statement.is("lsa_barrier") ||
+      (statement.is("grid_barrier") && statement.text("team") != "local") ||
+      (statement.is("network_grid_barrier") && statement.text("team") == "world");
   return is_of_all &&
          (statement.text("order") == "acq_rel" || statement.text("order") == "acquire");
 }

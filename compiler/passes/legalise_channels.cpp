@@ -37,13 +37,13 @@ Value* without_signed_zeros_of_bytes(Value* value, Inserter& insert) {
 
 std::optional<std::vector<Value*>> without_message(const Statement& op, const Target& target,
                                                    Inserter& insert) {
-  if (target.lsa_size != target.world_size) {
+  if (target.lsa_size != target.world_size && !target.gin) {
     throw UserError(
-        fmt::format("{}: loads and stores reach {} ranks of {} on `{}`, and no transport over the "
-                    "network carries messages; supported are ranks that reach each other "
-                    "(`world={}` alone)",
-                    op.op->name, target.lsa_size, target.world_size, target.to_string(),
-                    target.world_size),
+        fmt::format(
+            "{}: loads and stores reach {} ranks of {} on `{}`, and the communicator has no "
+            "network that kernels can use (GIN); supported are ranks that reach each other "
+            "(`world={}` alone)",
+            op.op->name, target.lsa_size, target.world_size, target.to_string(), target.world_size),
         op.location);
   }
   if (!op.is("exchange") || target.world_size > 1) return {};

@@ -8,6 +8,7 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/passes/legalise_channels.h"
+#include "compiler/passes/legalise_network.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -32,9 +33,11 @@ struct BarrierRequest {
 
   /// Whether loads and stores reach all of them.
   bool is_within_lsa() const {
-    return num_ranks() == 1 || team == "lsa" ||
-           (team == "world" && target.lsa_size == target.world_size);
+    return num_ranks() == 1 || team == "lsa" || (team == "world" && !has_far_ranks(target));
   }
+
+  /// Whether the network reaches the others.
+  bool has_network() const { return target.gin && (team == "world" || team == "rail"); }
 };
 
 /// A way to carry a barrier. The first one that can is taken.
@@ -46,9 +49,16 @@ struct BarrierTransport {
 
 void emit_nothing(const Statement&, std::int64_t, Inserter&) {}
 
+void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& insert,
+                      bool is_of_world) {
+  Attributes attributes = {{"order", barrier.text("order")}, {"site", site}};
+  if (is_of_world) attributes["world"] = true;
+  insert.append(
+      insert.program().new_op("lsa_barrier", {}, std::move(attributes), barrier.location));
+}
+
 void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  insert.append(insert.program().new_op(
-      "lsa_barrier", {}, {{"order", barrier.text("order")}, {"site", site}}, barrier.location));
+  emit_lsa_barrier(barrier, site, insert, false);
 }
 
 void emit_grid_barrier(std::string_view team, const Statement& barrier, std::int64_t site,
@@ -67,6 +77,25 @@ void emit_lsa_grid_barrier(const Statement& barrier, std::int64_t site, Inserter
   emit_grid_barrier("lsa", barrier, site, insert);
 }
 
+void emit_network_op(std::string_view op, const Statement& barrier, std::int64_t site,
+                     Inserter& insert) {
+  insert.append(insert.program().new_op(
+      op, {}, {{"team", barrier.text("team")}, {"order", barrier.text("order")}, {"site", site}},
+      barrier.location));
+}
+
+/// Over the network first: a rank must not leave before its team-mates have what others put into
+/// their memory.
+void emit_network_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
+  emit_network_op("network_barrier", barrier, site, insert);
+  if (barrier.text("team") != "world" || insert.program().lsa_size == 1) return;
+  emit_lsa_barrier(barrier, site + 1, insert, true);
+}
+
+void emit_network_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
+  emit_network_op("network_grid_barrier", barrier, site, insert);
+}
+
 constexpr std::array kBarrierTransports = {
     // One instance that meets itself: nothing to wait for, its own accesses are in order.
     BarrierTransport{[](const BarrierRequest& request) {
@@ -81,11 +110,18 @@ constexpr std::array kBarrierTransports = {
                      emit_local_grid_barrier},
     BarrierTransport{[](const BarrierRequest& request) { return request.is_within_lsa(); },
                      emit_lsa_grid_barrier},
+    BarrierTransport{[](const BarrierRequest& request) {
+                       return request.is_instance() && request.has_network();
+                     },
+                     emit_network_barrier},
+    BarrierTransport{[](const BarrierRequest& request) { return request.has_network(); },
+                     emit_network_grid_barrier},
 };
 
 class Legaliser {
  public:
-  Legaliser(Program& program, const Target& target) : program_(program), target_(target) {}
+  Legaliser(Program& program, const Target& target)
+      : program_(program), target_(target), network_(program, target) {}
 
   void run() { region(program_.body); }
 
@@ -93,8 +129,12 @@ class Legaliser {
   void region(Region& region) {
     Statements old = std::exchange(region.statements, {});
     for (auto& statement : old) {
+      const NetworkPlaces::Place* place = network_.find(*statement);
       replaced_.resolve_all(statement->operands);
-      if (statement->is("barrier")) {
+      if (place != nullptr) {
+        network_.legalise(*statement, *place, program_, region.statements);
+        removed_.push_back(std::move(statement));
+      } else if (statement->is("barrier")) {
         barrier(*statement, region.statements);
       } else if (statement->is("at")) {
         at(std::move(statement), region.statements);
@@ -103,26 +143,52 @@ class Legaliser {
       } else if (statement->is("reduce_store")) {
         reduce_store(*statement, region.statements);
       } else if (statement->is("flush")) {
-        // In reach of loads and stores a source has been read when its put is over.
+        flush(*statement, region.statements);
+      } else if (statement->is("get")) {  // in reach of loads
+        region.statements.push_back(
+            program_.new_op("put", statement->operands, {}, statement->location));
+        removed_.push_back(std::move(statement));
       } else if (statement->is("is_lsa")) {
         is_lsa(std::move(statement), region.statements);
       } else if (statement->is("send") || statement->is("recv") || statement->is("exchange")) {
         message(std::move(statement), region.statements);
       } else if (statement->kind == StatementKind::kIf) {
-        const std::size_t num_before = reachable_.size();
-        add_reachable(statement->operands[0]);
-        this->region(statement->regions[0]);
-        reachable_.resize(num_before);
-        this->region(statement->regions[1]);
+        branches(*statement);
         region.statements.push_back(std::move(statement));
       } else {
         for (Region& inner : statement->regions) this->region(inner);
         if (statement->op != nullptr && statement->op->wait_site != nullptr) {
           statement->attributes["site"] = num_sites_++;
         }
+        if (statement->is("wait") && statement->operands[0]->type.memory == Memory::kSemaphore) {
+          mark_network(*statement);
+        }
         region.statements.push_back(std::move(statement));
       }
     }
+  }
+
+  void branches(Statement& statement) {
+    const std::size_t num_reachable = reachable_.size();
+    const std::size_t num_far = far_.size();
+    add_tested(statement.operands[0], true);
+    region(statement.regions[0]);
+    reachable_.resize(num_reachable);
+    far_.resize(num_far);
+    add_tested(statement.operands[0], false);
+    region(statement.regions[1]);
+    reachable_.resize(num_reachable);
+    far_.resize(num_far);
+  }
+
+  /// In reach of loads and stores a source has been read when its put is over.
+  void flush(const Statement& statement, Statements& into) const {
+    if (!has_far_ranks(target_) || !target_.gin) return;
+    into.push_back(program_.new_op("network_flush", {}, {}, statement.location));
+  }
+
+  void mark_network(Statement& statement) const {
+    if (has_far_ranks(target_) && target_.gin) statement.attributes["network"] = true;
   }
 
   void barrier(const Statement& statement, Statements& into) {
@@ -132,7 +198,7 @@ class Legaliser {
       Inserter insert(program_, into, statement.location);
       const std::size_t num_before = into.size();
       transport.emit(statement, num_sites_, insert);
-      num_sites_ += into.size() > num_before ? 1 : 0;
+      num_sites_ += static_cast<std::int64_t>(into.size() - num_before);
       return;
     }
     throw UserError(refusal(request), statement.location);
@@ -148,14 +214,16 @@ class Legaliser {
       return;
     }
     statement->attributes["site"] = num_sites_++;
+    mark_network(*statement);
     into.push_back(std::move(statement));
   }
 
   static std::string refusal(const BarrierRequest& request) {
     return fmt::format(
         "barrier: team=\"{}\" has ranks that loads and stores don't reach on `{}` (teams of {} in "
-        "a world of {}), and no transport over the network carries a barrier; supported are ranks "
-        "that reach each other: team=\"lsa\", or all ranks in one LSA team (`world={}` alone)",
+        "a world of {}), and the communicator has no network that kernels can use (GIN); supported "
+        "are ranks that reach each other: team=\"lsa\", or all ranks in one LSA team (`world={}` "
+        "alone)",
         request.team, request.target.to_string(), request.target.lsa_size,
         request.target.world_size, request.target.world_size);
   }
@@ -169,28 +237,27 @@ class Legaliser {
       removed_.push_back(std::move(statement));
       return;
     }
-    Value* size = insert.constant(target_.lsa_size);
-    Value* own = insert.op("rank", {}, {{"team", std::string("world")}});
-    Value* is_member =
-        insert.op("eq", {insert.op("floordiv", {rank, size}), insert.op("floordiv", {own, size})});
+    Value* is_member = is_in_reach(rank, target_, insert);
     tested_[is_member] = rank;
     replaced_.replace(statement->result(), is_member);
     removed_.push_back(std::move(statement));
   }
 
-  /// The ranks that are reached where a condition holds.
-  void add_reachable(const Value* condition) {
+  /// The ranks that are known to be reached, or not to be, where a condition holds or doesn't.
+  void add_tested(const Value* condition, bool holds) {
     const auto found = tested_.find(condition);
-    if (found != tested_.end()) reachable_.push_back(found->second);
+    if (found != tested_.end()) (holds ? reachable_ : far_).push_back(found->second);
     const Statement* definition = condition->definition;
-    if (definition == nullptr || !definition->is("and")) return;
-    for (const Value* part : definition->operands) add_reachable(part);
+    if (definition == nullptr) return;
+    if (definition->is("not")) return add_tested(definition->operands[0], !holds);
+    if (!definition->is(holds ? "and" : "or")) return;
+    for (const Value* part : definition->operands) add_tested(part, holds);
   }
 
-  bool is_reachable(const Value* rank) const {
+  static bool is_among(const Value* rank, const std::vector<const Value*>& ranks) {
     std::int64_t number = 0;
     const bool is_constant = is_integer_constant(rank, number);
-    return std::ranges::any_of(reachable_, [&](const Value* tested) {
+    return std::ranges::any_of(ranks, [&](const Value* tested) {
       std::int64_t other = 0;
       return tested == rank ||
              (is_constant && is_integer_constant(tested, other) && other == number);
@@ -198,21 +265,25 @@ class Legaliser {
   }
 
   void at(std::unique_ptr<Statement> statement, Statements& into) {
-    if (target_.lsa_size < target_.world_size && statement->text("team") != "lsa") {
-      if (!is_reachable(statement->operands[1])) {
-        throw UserError(
-            fmt::format(
-                "at: loads and stores reach the {} ranks of the LSA team, not all {} of the "
-                "world, on `{}`; write `.at(r, team=tw.lsa)`, with r counted in that team, "
-                "or put it under `if tw.is_lsa(r):`",
-                target_.lsa_size, target_.world_size, target_.to_string()),
-            statement->location);
-      }
-      Inserter insert(program_, into, statement->location);
-      statement->operands[1] =
-          insert.op("mod", {statement->operands[1], insert.constant(target_.lsa_size)});
+    const std::string team = statement->text("team");
+    Value* rank = statement->operands[1];
+    Inserter insert(program_, into, statement->location);
+    if (has_far_ranks(target_) && statement->result()->type.memory == Memory::kChannel) {
+      statement->operands[1] = world_rank_of(rank, team, target_, insert);
+      statement->attributes["team"] = std::string("network");
+      into.push_back(std::move(statement));
+      return;
     }
-    if (target_.lsa_size == 1) {  // the only rank that can be meant is this one
+    if (has_far_ranks(target_) && team != "lsa") {
+      if (team == "rail" || !is_among(rank, reachable_)) {
+        network_.add(*statement, team != "rail" && is_among(rank, far_));
+        replaced_.replace(statement->result(), statement->operands[0]);
+        removed_.push_back(std::move(statement));
+        return;
+      }
+      statement->operands[1] = insert.op("mod", {rank, insert.constant(target_.lsa_size)});
+    }
+    if (target_.lsa_size == 1 || team == "rail") {  // only this rank can be meant
       replaced_.replace(statement->result(), statement->operands[0]);
       removed_.push_back(std::move(statement));
       return;
@@ -277,9 +348,11 @@ class Legaliser {
 
   Program& program_;
   const Target& target_;
+  NetworkPlaces network_;
   Replacements replaced_;
   std::unordered_map<const Value*, const Value*> tested_;  ///< result of is_lsa → the rank
   std::vector<const Value*> reachable_;  ///< ranks that an enclosing if has tested
+  std::vector<const Value*> far_;        ///< those that it has found out of reach
   Statements removed_;                   ///< kept, so that no new statement takes their address
   std::int64_t num_sites_ = 0;
 };

@@ -12,6 +12,7 @@
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/view_access.h"
 #include "compiler/passes/view_check.h"
+#include "compiler/passes/view_network.h"
 #include "compiler/passes/view_objects.h"
 #include "compiler/passes/view_staging.h"
 #include "compiler/support/error.h"
@@ -121,6 +122,7 @@ class ViewLowering {
     if (statement.is("at")) {
       LoweredView view = views_.at(statement.operands[0]);
       view.rank = statement.operands[1];
+      view.is_over_network = statement.text("team") == "network";
       views_[statement.result()] = std::move(view);
     } else if (statement.is("slice")) {
       views_[statement.result()] =
@@ -130,7 +132,8 @@ class ViewLowering {
       const LoweredView& view = views_.at(statement.operands[0]);
       replaced_.replace(statement.result(),
                         view.dimensions.at(dimension).extent.materialise(insert));
-    } else if (statement.is("put") && statement.operands[1]->type.is_view()) {
+    } else if (statement.is("get") ||
+               (statement.is("put") && statement.operands[1]->type.is_view())) {
       copy(statement, insert);
     } else if (statement.op->lowered != nullptr && statement.operands[0]->type.is_object()) {
       const Statement& lowered =
@@ -204,7 +207,12 @@ class ViewLowering {
       throw UserError("a prefetch takes no index tiles: prefetch rows in a loop, or whole",
                       statement.location);
     }
-    std::vector<Value*> operands = {address_of(view, insert)};
+    std::vector<Value*> operands;
+    if (view.is_over_network) {
+      operands = {view.base, view.rank, bytes_of(view, insert)};
+    } else {
+      operands = {address_of(view, insert)};
+    }
     std::size_t next = 1;
     for (int i = num_values(statement); i > 0; --i) {
       operands.push_back(statement.operands.at(next++));
@@ -232,14 +240,19 @@ class ViewLowering {
     if (statement.is("load") && is_constant) attributes["constant"] = true;
     if (statement.has("cache")) attributes["cache"] = statement.text("cache");
     if (statement.is("atomic")) describe_atomic(statement, attributes);
-    const bool is_put = statement.is("put") || statement.is("put_value");
-    const std::string op = "tile_" + std::string(is_put ? "store" : statement.op->name);
-    Statement& lowered = insert.append(
-        program_.new_op(op, std::move(operands), std::move(attributes), statement.location));
+    Statement& lowered =
+        insert.append(program_.new_op(lowered_access(statement, view), std::move(operands),
+                                      std::move(attributes), statement.location));
     if (lowered.results.empty()) return;
     lowered.result()->name = statement.result()->name;
     replaced_.replace(statement.result(), lowered.result());
     if (statement.is("load")) staging_.note_load(lowered.result(), view, views_.at(view.base));
+  }
+
+  static std::string lowered_access(const Statement& statement, const LoweredView& view) {
+    if (view.is_over_network) return "network_store";
+    const bool is_put = statement.is("put") || statement.is("put_value");
+    return "tile_" + std::string(is_put ? "store" : statement.op->name);
   }
 
   /// Operands behind the view that an access brings to memory.

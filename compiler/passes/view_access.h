@@ -53,6 +53,7 @@ struct LoweredView {
   DType dtype = DType::kF32;     ///< of the elements: not the parameter's where it is a field
   std::int64_t byte_offset = 0;  ///< of a field in its record
   Value* rank = nullptr;         ///< whose copy; null: this rank's
+  bool is_over_network = false;  ///< `rank` counts in the world, and is out of reach
   /// Where the parameter's elements begin, counted from the start of its memory in elements of the
   /// parameter: a multiple of 128 bytes; null: there.
   Value* start = nullptr;

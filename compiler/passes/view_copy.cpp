@@ -4,6 +4,7 @@
 
 #include "compiler/ops/put.h"
 #include "compiler/passes/view_access.h"
+#include "compiler/passes/view_network.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -68,7 +69,7 @@ int known_bytes(const LoweredView& to, const LoweredView& from, std::pair<int, i
 void copy_view(LoweredView to, LoweredView from, std::pair<int, int> alignments, Bounds& bounds,
                Inserter& insert) {
   if (to.gather || from.gather) {
-    throw UserError("put of a view takes no index tiles: load the tile, and put that",
+    throw UserError("a view that is copied takes no index tiles: load the tile, and put that",
                     insert.location());
   }
   std::vector<Value*> extents;
@@ -80,14 +81,19 @@ void copy_view(LoweredView to, LoweredView from, std::pair<int, int> alignments,
       extents[0] = insert.op("select", {guard, extents[0], insert.constant(0)});
     }
   }
-  std::vector<Value*> operands = {address_of(to, insert), address_of(from, insert)};
+  std::vector<Value*> dimensions;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    operands.push_back(extents[i]);
-    operands.push_back(to.dimensions[i].stride.materialise(insert));
-    operands.push_back(from.dimensions[i].stride.materialise(insert));
+    dimensions.push_back(extents[i]);
+    dimensions.push_back(to.dimensions[i].stride.materialise(insert));
+    dimensions.push_back(from.dimensions[i].stride.materialise(insert));
   }
-  Attributes attributes = {
-      {"known", static_cast<std::int64_t>(known_bytes(to, from, alignments, bounds))}};
+  const int known = known_bytes(to, from, alignments, bounds);
+  if (to.is_over_network || from.is_over_network) {
+    return copy_over_network(to, from, dimensions, known, insert);
+  }
+  std::vector<Value*> operands = {address_of(to, insert), address_of(from, insert)};
+  operands.insert(operands.end(), dimensions.begin(), dimensions.end());
+  Attributes attributes = {{"known", static_cast<std::int64_t>(known)}};
   if (!is_small(to, from)) attributes["bulk"] = true;
   insert.append(insert.program().new_op("view_copy", std::move(operands), std::move(attributes),
                                         insert.location()));

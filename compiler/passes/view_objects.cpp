@@ -7,6 +7,7 @@
 
 #include "compiler/ops/object_access.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/view_network.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -85,6 +86,18 @@ bool takes(const OpInfo& op, std::string_view attribute) {
                              [&](const AttributeSpec& spec) { return spec.name == attribute; });
 }
 
+/// As `is_inside`, to be asked about when the op runs. `checks`: an assertion does, null.
+Value* existing(const LoweredView& view, bool checks, const Statement& statement,
+                Inserter& insert) {
+  Value* inside = is_inside(view, insert);
+  if (inside == nullptr || !checks) return inside;
+  const std::string message = fmt::format("`{}`: an index outside of {}", view.base->name,
+                                          shape_to_string(view.base->type.shape));
+  insert.append(insert.program().new_op(
+      "assert", {inside}, {{"text", std::string()}, {"message", message}}, statement.location));
+  return nullptr;
+}
+
 }  // namespace
 
 Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
@@ -94,6 +107,10 @@ Statement& lower_object_op(const Statement& statement, const LoweredView& view, 
   Attributes attributes = statement.attributes;
   std::vector<Value*> operands;
   Value* element = element_of(view, insert);
+  if (view.is_over_network && memory == Memory::kSemaphore) {
+    return signal_over_network(statement, view, element, existing(view, checks, statement, insert),
+                               insert);
+  }
   if (memory == Memory::kChannel) {
     operands = {view.base, element};
     if (view.rank != nullptr) operands.push_back(view.rank);
@@ -117,16 +134,9 @@ Statement& lower_object_op(const Statement& statement, const LoweredView& view, 
   }
   attributes["shape"] = shape;
   attributes["strides"] = strides;
-  if (Value* inside = is_inside(view, insert)) {
-    if (checks) {
-      const std::string message = fmt::format("`{}`: an index outside of {}", view.base->name,
-                                              shape_to_string(view.base->type.shape));
-      insert.append(insert.program().new_op(
-          "assert", {inside}, {{"text", std::string()}, {"message", message}}, statement.location));
-    } else {
-      operands.push_back(inside);
-      attributes["predicated"] = true;
-    }
+  if (Value* inside = existing(view, checks, statement, insert)) {
+    operands.push_back(inside);
+    attributes["predicated"] = true;
   }
   return insert.append(insert.program().new_op(statement.op->lowered(memory), std::move(operands),
                                                std::move(attributes), statement.location));

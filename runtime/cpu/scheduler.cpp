@@ -34,11 +34,13 @@ CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
 }
 
 Scheduler::Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
-                     FiberStackPool& stacks)
+                     FiberStackPool& stacks, Network& network)
     : ranks_(at(world_size)),
       resident_limit_(resident_limit),
       pace_(random, world_size),
       stacks_(stacks),
+      network_(network),
+      notify_([this](const void* key) { notify(key); }),
       states_(at(world_size)) {}
 
 Scheduler::~Scheduler() { unwind_all(); }
@@ -66,8 +68,9 @@ int Scheduler::run_until_one_ends() {
   try {
     control_.emplace(&is_ended_);
     while (ended_.empty() && !error_) {
+      network_.pass(notify_);
       FiberTask* task = next();
-      if (task == nullptr && wake_met()) continue;
+      if (task == nullptr && (wake_met() || network_.deliver_one(notify_))) continue;
       if (task == nullptr) throw deadlock_error(*this);
       give_turn(*task);
     }
@@ -90,7 +93,9 @@ void Scheduler::run_for_a_while() {
   control_.emplace(&is_ended_);
   try {
     for (std::int64_t turns = pace_.turns_meanwhile(); turns > 0 && ended_.empty(); --turns) {
+      network_.pass(notify_);
       FiberTask* task = next();
+      if (task == nullptr && network_.deliver_one(notify_)) continue;
       if (task == nullptr) return;
       give_turn(*task);
       if (error_) break;
@@ -150,6 +155,26 @@ bool Scheduler::wake_met() {
     }
   }
   return waiting_.size() < num_before;
+}
+
+namespace {
+
+/// The network has nothing left to do for an instance.
+class IsFlushed final : public WaitCondition {
+ public:
+  explicit IsFlushed(const Network::Ticket& ticket) : ticket_(ticket) {}
+  bool is_met() const override { return *ticket_ == 0; }
+
+ private:
+  const Network::Ticket& ticket_;
+};
+
+}  // namespace
+
+void Scheduler::flush(CpuInstance& instance) {
+  auto& task = static_cast<FiberTask&>(instance);
+  if (task.ticket == nullptr || *task.ticket == 0) return;
+  wait(instance, IsFlushed(task.ticket), task.ticket.get(), 0);
 }
 
 void Scheduler::check_in() {
@@ -259,6 +284,7 @@ void Scheduler::run_instance(FiberTask& task) {
   const RankLaunch& launch = ranks_[at(task.rank)];
   try {
     launch.kernel->entry()(&task, launch.arguments.data());
+    flush(task);  // the end of an instance implies it
   } catch (const LaunchStopped&) {
     return;  // `error_` says why
   } catch (...) {

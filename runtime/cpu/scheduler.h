@@ -20,6 +20,7 @@
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/lane.h"
 #include "runtime/cpu/launch_control.h"
+#include "runtime/cpu/network.h"
 #include "runtime/cpu/pace.h"
 
 namespace tilewire {
@@ -71,17 +72,19 @@ struct FiberTask : CpuInstance {
   std::uint32_t site = 0;                    ///< index into Artifact::wait_sites, while it waits
   /// How often it arrived at grid barriers: of its LSA team, of its rank alone.
   std::array<std::uint32_t, 2> grid_arrivals = {};
+  Network::Ticket ticket;  ///< what the network still has to do for it
 };
 
 /// Runs the program instances of all ranks' launches as fibers, on the thread that calls. A rank
 /// has one launch under way at a time, and need not wait for other ranks to begin its next one, as
 /// on GPUs. All choices come from `random`: which instance is started, which of those that can run
-/// goes on, and where one is interrupted for it (`Pace`). Of each rank, at most `resident_limit`
+/// goes on, and where one is interrupted for it (`Pace`). Between turns, the network may deliver
+/// something; where none can run, it does. Of each rank, at most `resident_limit`
 /// instances are started and unfinished at a time, as on a GPU.
 class Scheduler {
  public:
   Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
-            FiberStackPool& stacks);
+            FiberStackPool& stacks, Network& network);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -111,6 +114,7 @@ class Scheduler {
   static Scheduler& of(const CpuInstance& instance);
   /// That of the rank's launch.
   CpuLane& lane(int rank) { return *states_[static_cast<std::size_t>(rank)].lane; }
+  Network& network() { return network_; }
   /// Lets others run until the condition holds. `notify(key)` makes it be looked at again.
   void wait(CpuInstance& instance, const WaitCondition& condition, const void* key,
             std::uint32_t site);
@@ -118,6 +122,8 @@ class Scheduler {
   /// Polls the launch's control if it is time to, on the launching thread's own stack. No other
   /// instance runs meanwhile.
   void check_in();
+  /// Waits until the network has read what this instance put, and has brought what it gets.
+  void flush(CpuInstance& instance);
   /// Before something that other instances may see, where generated code has no such place: lets
   /// others run now and then.
   void pass_access(CpuInstance& instance);
@@ -170,6 +176,8 @@ class Scheduler {
   std::int64_t resident_limit_;
   Pace pace_;
   FiberStackPool& stacks_;
+  Network& network_;
+  Network::Notify notify_;
   std::vector<RankState> states_;
   std::vector<FiberTask*> runnable_;
   /// Who has used an object, and at which wait site.

@@ -15,23 +15,24 @@ namespace {
 
 using device::SemaphoreCell;
 
-/// Signals may come from kernels on other threads.
-std::uint32_t signals_left(const SemaphoreCell& cell) {
-  return __atomic_load_n(&cell.signals, __ATOMIC_ACQUIRE) - cell.consumed;
-}
-
-bool has(const SemaphoreCell& cell, std::uint32_t n) {
-  const std::uint32_t left = signals_left(cell);
-  return left >= n && static_cast<std::int32_t>(left) >= 0;
-}
-
-/// The semaphores of a slice, each until it has `n` signals.
+/// The semaphores of a slice, each until it has `n` signals, also of those that came by the
+/// network.
 struct AwaitedSemaphores {
   SemaphoreCell* first;
   ObjectSlice slice;
   std::uint32_t n;
+  const Network& network;
 
   SemaphoreCell& cell(std::int64_t element) const { return first[slice.place(element)]; }
+  std::uint32_t signals_left(std::int64_t element) const {
+    const SemaphoreCell& cell = this->cell(element);
+    return __atomic_load_n(&cell.signals, __ATOMIC_ACQUIRE) + network.signals({&cell}) -
+           cell.consumed;
+  }
+  bool has_enough(std::int64_t element) const {
+    const std::uint32_t left = signals_left(element);
+    return left >= n && static_cast<std::int32_t>(left) >= 0;
+  }
 };
 
 /// One of them has its signals. Reports tell of all.
@@ -40,17 +41,17 @@ class HasSignals final : public WaitCondition {
   HasSignals(const AwaitedSemaphores& awaited, std::int64_t element)
       : awaited_(awaited), element_(element) {}
 
-  bool is_met() const override { return has(awaited_.cell(element_), awaited_.n); }
+  bool is_met() const override { return awaited_.has_enough(element_); }
 
   std::string missing() const override {
     std::vector<std::string> parts;
     for (std::int64_t i = 0; i < awaited_.slice.num_elements(); ++i) {
-      const SemaphoreCell& cell = awaited_.cell(i);
-      if (has(cell, awaited_.n)) continue;
+      if (awaited_.has_enough(i)) continue;
       const std::string of = awaited_.slice.shape.empty()
                                  ? ""
                                  : fmt::format(" to its element {}", awaited_.slice.indices(i));
-      parts.push_back(fmt::format("{} of {} signals came{}", signals_left(cell), awaited_.n, of));
+      parts.push_back(
+          fmt::format("{} of {} signals came{}", awaited_.signals_left(i), awaited_.n, of));
       if (parts.size() == kMaxListed) break;
     }
     return fmt::format("{}", fmt::join(parts, ", "));
@@ -73,9 +74,9 @@ void signal_semaphore(CpuInstance* instance, void* cell, std::uint32_t n) {
 void wait_semaphores(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* constants) {
   Scheduler& scheduler = Scheduler::of(*instance);
   const auto site = static_cast<std::uint32_t>(constants[0]);
-  const AwaitedSemaphores awaited{static_cast<SemaphoreCell*>(tiles[0].data),
-                                  ObjectSlice::of(constants + 1),
-                                  *static_cast<const std::uint32_t*>(tiles[1].data)};
+  const AwaitedSemaphores awaited{
+      static_cast<SemaphoreCell*>(tiles[0].data), ObjectSlice::of(constants + 1),
+      *static_cast<const std::uint32_t*>(tiles[1].data), scheduler.network()};
   // Only this instance takes signals away: one that has enough keeps them.
   for (std::int64_t i = 0; i < awaited.slice.num_elements(); ++i) {
     SemaphoreCell& cell = awaited.cell(i);

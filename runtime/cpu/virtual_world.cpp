@@ -47,7 +47,8 @@ VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
     : world_size_(world_size),
       lsa_size_(lsa_size),
       random_(seed),
-      scheduler_(world_size, resident_limit_, random_, stacks_) {
+      network_(std::make_shared<Network>(random_)),
+      scheduler_(world_size, resident_limit_, random_, stacks_, *network_) {
   if (world_size < 1 || lsa_size < 1 || world_size % lsa_size != 0) {
     throw UserError(
         fmt::format("a virtual world of {} ranks in LSA teams of {}; teams are equal and not empty",
@@ -55,6 +56,8 @@ VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
   }
   make_lane(0);
 }
+
+VirtualWorld::~VirtualWorld() { drain_network(); }
 
 void VirtualWorld::make_lane(int number) {
   const std::lock_guard lock(turn_);
@@ -68,7 +71,14 @@ void VirtualWorld::set_resident_limit(std::int64_t limit) {
 }
 
 std::shared_ptr<HostWindow> VirtualWorld::make_window(std::size_t num_bytes) const {
-  return std::make_shared<HostWindow>(world_size_, num_bytes);
+  const auto free = [network = std::weak_ptr(network_)](HostWindow* window) {
+    const auto still_there = network.lock();
+    for (int rank = 0; still_there != nullptr && rank < window->world_size(); ++rank) {
+      still_there->forget(static_cast<std::byte*>(window->data(rank)), window->num_bytes());
+    }
+    delete window;
+  };
+  return {new HostWindow(world_size_, num_bytes), free};
 }
 
 void VirtualWorld::launch(const CpuKernel& kernel, std::int64_t grid,
@@ -91,7 +101,9 @@ void VirtualWorld::launch(std::span<const RankLaunch> ranks) {
         fmt::format("a launch on {} ranks in a world of {}", ranks.size(), world_size_));
   }
   for (const RankLaunch& launch : ranks) check(launch);
-  if (!any_kernel(ranks, &Resources::waits)) return run_in_parallel(ranks, &scheduler_.is_ended());
+  if (!any_kernel(ranks, &Resources::waits) && !any_kernel(ranks, &Resources::network)) {
+    return run_in_parallel(ranks, &scheduler_.is_ended());
+  }
   for (int rank = 0; rank < world_size_; ++rank) {
     begin_checked(rank, ranks[static_cast<std::size_t>(rank)]);
   }
@@ -118,6 +130,11 @@ void VirtualWorld::run_for_a_while() {
   run_or_end_lane([&] { scheduler_.run_for_a_while(); });
 }
 
+void VirtualWorld::drain_network() {
+  const std::lock_guard lock(turn_);
+  network_->drain([this](const void* key) { scheduler_.notify(key); });
+}
+
 void VirtualWorld::notify(const void* address) {
   const std::lock_guard lock(turn_);
   scheduler_.notify(address);
@@ -127,7 +144,8 @@ void VirtualWorld::notify(const void* address) {
 /// address changes while launches are under way.
 void VirtualWorld::begin_checked(int rank, const RankLaunch& launch) {
   CpuLane& lane = lanes_.at(launch.lane).lane;
-  lane.cover(std::max(resident_limit_, launch.num_instances()));
+  const bool waits = launch.kernel != nullptr && launch.kernel->artifact().resources.waits;
+  lane.cover(std::max(resident_limit_, waits ? launch.num_instances() : 0));
   scheduler_.begin(rank, launch, lane);
   if (launch.kernel != nullptr && launch.kernel->artifact().resources.lane) {
     taken_lanes_[rank] = launch.lane;

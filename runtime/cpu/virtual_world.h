@@ -28,6 +28,7 @@ class VirtualWorld {
 
   /// LSA teams are consecutive ranks. UserError where `lsa_size` doesn't divide `world_size`.
   VirtualWorld(int world_size, int lsa_size, std::uint64_t seed);
+  ~VirtualWorld();
 
   int world_size() const { return world_size_; }
   int lsa_size() const { return lsa_size_; }
@@ -36,6 +37,7 @@ class VirtualWorld {
   std::int64_t resident_limit() const { return resident_limit_; }
   void set_resident_limit(std::int64_t limit);
 
+  /// When it is freed, the network forgets it.
   std::shared_ptr<HostWindow> make_window(std::size_t num_bytes) const;
   /// Launches name lanes by number; lane 0 is there from the beginning. Idempotent.
   void make_lane(int number);
@@ -66,6 +68,8 @@ class VirtualWorld {
   void run_for_a_while();
   /// From any thread, for Ctrl-C: launches under way, and later ones, fail with HangError soon.
   void end() { scheduler_.end(); }
+  /// Delivers what is under way in the network.
+  void drain_network();
   /// Says that a rank's host changed memory that kernels may wait for at this address.
   void notify(const void* address);
 
@@ -87,6 +91,7 @@ class VirtualWorld {
   std::mutex turn_;
   std::mt19937_64 random_;
   FiberStackPool stacks_;
+  std::shared_ptr<Network> network_;
   std::map<int, LaneState> lanes_;  ///< by number
   Scheduler scheduler_;
   std::map<int, int> taken_lanes_;  ///< by the launches under way: rank → lane

@@ -85,7 +85,8 @@ TEST_CASE("phases carry over launches, and wrap around", "[cpu]") {
   FiberStackPool stacks;
   trace.clear();
   const CpuKernel pair = hand_made(three_steps, 2);
-  Scheduler scheduler(2, 1, random, stacks);
+  Network network(random);
+  Scheduler scheduler(2, 1, random, stacks, network);
   for (int rank = 0; rank < 2; ++rank) {
     scheduler.begin(rank, {&pair, {1, 1, 1}, {reinterpret_cast<std::uint64_t>(&trace)}}, lane);
   }

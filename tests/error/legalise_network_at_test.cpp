@@ -12,12 +12,16 @@ TEST_CASE("error: a copy on a rank that memory doesn't reach") {
   scalar %r: i64
 } body {
   %a = at(%w, %r) {team = ""} @ 7:5
+  %s = slice(%a) {index = "all"} @ 7:9
+  put(%s, %w) @ 8:5
+  %t = load(%s) @ 9:5
 })");
   CHECK(message_of<UserError>(
             [&] { legalise_communication(std::move(program), Target::parse("cpu:world=2x2")); }) ==
-        "f.py:7: at: loads and stores reach the 2 ranks of the LSA team, not all 4 of the world, "
-        "on `cpu:world=4,lsa=2,multimem=0,gin=1`; write `.at(r, team=tw.lsa)`, with r counted in "
-        "that team, or put it under `if tw.is_lsa(r):`");
+        "f.py:7: at: load reaches the 2 ranks of the LSA team, not all 4 of the world, on "
+        "`cpu:world=4,lsa=2,multimem=0,gin=1`; write `.at(r, team=tw.lsa)`, with r counted in that "
+        "team, or put it under `if tw.is_lsa(r):`. Any rank is reached by put, put_value, get, "
+        "signal and send");
 }
 
 }  // namespace tilewire

@@ -326,5 +326,5 @@ def test_a_rank_outside_of_the_team_is_not_signalled():
     def far(sem: tw.Semaphore, r: tw.i32):
         tw.signal(sem.at(r)[0])
 
-    with tw.init(virtual="2x2") as comm, pytest.raises(UserError, match=r"team=tw\.lsa"):
+    with tw.init(virtual="2x2,gin=0") as comm, pytest.raises(UserError, match=r"team=tw\.lsa"):
         far[1](comm.semaphore(1), 3)

@@ -151,5 +151,5 @@ def test_at_in_the_else_branch():
 
     with tw.init(virtual="2x2") as comm:
         x = comm.window((4,), tw.f32)
-        with pytest.raises(tw.UserError, match="loads and stores reach the 2 ranks"):
+        with pytest.raises(tw.UserError, match="load reaches the 2 ranks"):
             f[1](x, [np.zeros(4, np.float32) for _ in range(4)])

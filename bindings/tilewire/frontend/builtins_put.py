@@ -59,9 +59,23 @@ def put_value(call: Call, view: Any, value: Any, *, signal: Any = None, n: Any =
 
 
 @builtin
+def get(call: Call, view: Any, source: Any) -> None:
+    """Moves what a view at any rank holds, `x.at(r)[…]`, to a view of the same shape. It is there
+    behind `tw.flush()`, and not before."""
+    if not isinstance(view, RecordView):
+        call.build("get", _view(call, view), _view(call, source))
+        return
+    if not isinstance(source, RecordView) or source.record != view.record:
+        call.fail(f"takes a view of {view.record}, found {describe(source)}")
+    for name, each in view.views.items():
+        call.build("get", each, source.views[name])
+
+
+@builtin
 def flush(call: Call) -> None:
     """Waits until what this instance has put has been read, so that its source may be written
-    again. It doesn't say that the data has arrived. The end of the kernel implies it."""
+    again, and what it gets is there. It doesn't say that what was put has arrived. The end of the
+    kernel implies it."""
     call.build("flush")
 
 

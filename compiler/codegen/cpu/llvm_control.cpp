@@ -211,7 +211,7 @@ void LlvmEmitter::copy_tile(const Value* from, std::int64_t offset) {
 /// Before what other instances may see: in programs that wait, which run as fibers, another one may
 /// run here. Programs that never wait have none of it.
 void LlvmEmitter::count_access() {
-  if (!artifact_.resources.waits) return;
+  if (!artifact_.resources.waits && !artifact_.resources.network) return;
   llvm::Value* place = builder_.CreateConstInBoundsGEP1_64(
       builder_.getInt8Ty(), function_->getArg(0), offsetof(CpuInstance, accesses_left));
   llvm::Value* left =

@@ -148,10 +148,18 @@ class Case:
     constants: Mapping[str, Any] = field(default_factory=dict)
     grid: Any = tw.auto
     world: int = 1
+    teams: int = 1
+    """LSA teams that the world is made of; several are joined by the network."""
     tolerance: float | Mapping[Any, float] = 1
     """Allowed error relative to the expected value, in units of the output dtype's epsilon."""
     absolute: float = 0
     """Allowed absolute error, in the same units."""
+
+    @property
+    def world_text(self) -> str:
+        """As targets and `tw.init(virtual=…)` take it."""
+        teams = f"{self.teams}x" if self.teams > 1 else ""
+        return f"{teams}{self.world // self.teams}"
 
     def tolerance_of(self, dtype: tw.DType) -> float:
         if isinstance(self.tolerance, Mapping):

@@ -27,7 +27,7 @@ LOWERED_FROM = {
     "channel_open": "exchange",
     "channel_close": "exchange",
     "network_put": "put",
-    "network_get": "put",
+    "network_get": "get",
     "network_store": "put",
     "network_signal": "signal",
     "network_flush": "flush",

@@ -43,7 +43,7 @@ def run_on_cpu(case: Case, arguments: Arguments, seed: int = 0) -> None:
     if not needs_world(case, arguments.by_rank[0]):
         case.kernel[case.grid](**arguments.by_rank[0], **case.constants)
         return
-    with tw.init(virtual=str(case.world), seed=seed) as comm:
+    with tw.init(virtual=case.world_text, seed=seed) as comm:
         _launch_in_world(case, arguments, comm, lambda window, rank: window.at(rank))
 
 
@@ -99,7 +99,7 @@ def run_on_torch(case: Case, arguments: Arguments, device: str) -> None:
         case.kernel[case.grid](**ranks[0], **case.constants)
     else:
         kind = {} if device == "cpu" else {"device": device}
-        with tw.init(virtual=str(case.world), **kind) as comm:
+        with tw.init(virtual=case.world_text, **kind) as comm:
             _launch_torch_world(case, arguments, ranks, comm)
     if device != "cpu":
         torch.cuda.synchronize()
@@ -158,7 +158,7 @@ def program_of(case: Case, dtype: tw.DType, target: str) -> Any:
     """The program of the case's first shape, with what is known of aligned arrays; locations count
     from the kernel's `def`, so that what stands above it in its file may change."""
     values = case.arguments(dtype, case.shapes[0]).by_rank[0]
-    cpu = f"cpu:world={case.world}"
+    cpu = f"cpu:world={case.world_text}"
     kernel, described, read_arguments = case.kernel, dict(case.constants), []
     for parameter in kernel.signature.positional:
         value = values[parameter.name]
@@ -183,7 +183,7 @@ def program_of(case: Case, dtype: tw.DType, target: str) -> Any:
 
 def emit(case: Case, dtype: tw.DType, architecture: str, stage: str) -> bytes:
     """One stage of a case's way to machine code: `ir`, `lowered`, `cuda`, `ptx`, `cubin`."""
-    world = f":world={case.world}" if case.world > 1 else ""
+    world = f":world={case.world_text}" if case.world > 1 else ""
     target = f"{architecture}{world}"
     return _tilewire.emit_stage(program_of(case, dtype, target), tw.Target(target), stage)
 
