@@ -11,20 +11,25 @@ from dataclasses import dataclass, field
 import torch
 from product_report import Times, clock_summary
 
-CALLS = 10  # of one graph
+CALLS = 10  # of one graph, where nothing else is said
 QUERY = "--query-gpu=clocks.sm,power.draw,temperature.gpu"
 
 
 class Candidate:
-    """CALLS calls in one graph, each with the next set of buffers. `is_eager`: no graph, for what
+    """`calls` calls in one graph, each with the next set of buffers. `is_eager`: no graph, for what
     can't be captured."""
 
     def __init__(
-        self, name: str, call: Callable[[int], None], num_sets: int, is_eager: bool = False
+        self,
+        name: str,
+        call: Callable[[int], None],
+        num_sets: int,
+        is_eager: bool = False,
+        calls: int = CALLS,
     ) -> None:
         """`call(i)` runs it on buffer set number i."""
         self.name, self.call = name, call  # with all that it refers to: a graph has addresses only
-        self.num_sets, self.graphs = num_sets, []
+        self.num_sets, self.calls, self.graphs = num_sets, calls, []
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -34,10 +39,10 @@ class Candidate:
         torch.cuda.synchronize()
         if is_eager:
             return
-        for first in range(0, min(num_sets, 4 * CALLS), CALLS):
+        for first in range(0, min(num_sets, 4 * calls), calls):
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
-                for i in range(CALLS):
+                for i in range(calls):
                     call((first + i) % num_sets)
             self.graphs.append(graph)
 
@@ -45,8 +50,8 @@ class Candidate:
         if self.graphs:
             self.graphs[turn % len(self.graphs)].replay()
             return
-        for i in range(CALLS):
-            self.call((turn * CALLS + i) % self.num_sets)
+        for i in range(self.calls):
+            self.call((turn * self.calls + i) % self.num_sets)
 
     def microseconds(self, replays: int = 1) -> float:
         """Per call."""
@@ -56,12 +61,12 @@ class Candidate:
             self.replay(turn)
         end.record()
         end.synchronize()
-        return 1000 * start.elapsed_time(end) / (replays * CALLS)
+        return 1000 * start.elapsed_time(end) / (replays * self.calls)
 
 
 @dataclass
 class Regime:
-    """`pause_s` before each figure, which is of about `seconds` of calls, at least ten."""
+    """`pause_s` before each figure, which is of about `seconds` of calls, at least one graph."""
 
     name: str
     pause_s: float
@@ -82,7 +87,7 @@ class Regime:
             if self.seconds > 0:
                 before_each()
                 us = of_all_ranks(each.microseconds())
-                replays[each.name] = max(1, round(1e6 * self.seconds / (us * CALLS)))
+                replays[each.name] = max(1, round(1e6 * self.seconds / (us * each.calls)))
         figures: dict[str, list[float]] = {each.name: [] for each in candidates}
         self._warm(candidates, before_each, replays)
         for _ in range(self.rounds):
@@ -109,8 +114,8 @@ class Regime:
 
 
 def regimes(names: Sequence[str], rounds: int) -> list[Regime]:
-    """ "rested": half a second's rest, then ten calls. "sustained": calls of 0.2 s in a row, and no
-    rest between one candidate and the next."""
+    """ "rested": half a second's rest, then one graph of calls. "sustained": calls of 0.2 s in a
+    row, and no rest between one candidate and the next."""
     known = {
         "rested": Regime("rested", pause_s=0.5, seconds=0, rounds=rounds),
         "sustained": Regime("sustained", pause_s=0, seconds=0.2, rounds=rounds),

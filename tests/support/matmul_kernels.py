@@ -13,7 +13,7 @@ def matmul(
     BN: tw.const,
     BK: tw.const = 64,
     STAGES: tw.const = 4,
-    GROUP: tw.const = 8,
+    GROUP: tw.const = 16,
     CLUSTER: tw.const = 1,
     PRECISION: tw.const = "tf32",
 ):
@@ -36,7 +36,7 @@ def matmul_static(
     BN: tw.const,
     BK: tw.const = 64,
     STAGES: tw.const = 4,
-    GROUP: tw.const = 8,
+    GROUP: tw.const = 16,
     CLUSTER: tw.const = 1,
     PRECISION: tw.const = "tf32",
 ):

@@ -22,6 +22,13 @@ class Shape(NamedTuple):
     def tflops(self, us: float) -> float:
         return round(2 * self.M * self.N * self.K / us / 1e6, 1)
 
+    def calls_of_graph(self, element_bytes: int) -> int:
+        """So many that they take about half a millisecond, 10 to 100: a graph's start, and that of
+        a clock that rested, count for little then."""
+        num_bytes = element_bytes * (self.M * self.K + self.N * self.K + self.M * self.N)
+        us = max(2 * self.M * self.N * self.K / 700e6, num_bytes / 4e6) + 2
+        return max(10, min(100, round(500 / us)))
+
 
 def parse_shapes(text: str) -> list[Shape]:
     """`4096x8192x14336,1024` as shapes: M x N x K, or one number for all three."""
@@ -50,7 +57,7 @@ class Variant:
     BN: int
     BK: int = 64
     STAGES: int = 4
-    GROUP: int = 8
+    GROUP: int = 16
     CLUSTER: int = 1
     is_static: bool = False
     is_fast: bool = False
@@ -58,8 +65,8 @@ class Variant:
 
     @classmethod
     def parse(cls, text: str) -> Variant:
-        """`128x256x64x4`, then any of `g16` (group), `c2` (cluster), `s` (static extents), `f`
-        (fast sums of fp8), `n132` (grid), with colons: `128x256x64x4:g16:c2`."""
+        """`128x256x64x4`, then any of `g8` (group), `c2` (cluster), `s` (static extents), `f`
+        (fast sums of fp8), `n132` (grid), with colons: `128x256x64x4:g8:c2`."""
         tile, *options = text.split(":")
         numbers = [int(each) for each in tile.split("x")]
         if not 2 <= len(numbers) <= 4:
@@ -71,7 +78,7 @@ class Variant:
             elif each[:1] in ("g", "c", "n") and each[1:].isdigit():
                 named[{"g": "GROUP", "c": "CLUSTER", "n": "grid"}[each[0]]] = int(each[1:])
             else:
-                raise ValueError(f"{text!r}: {each!r} is none of g8, c2, s, f, n132")
+                raise ValueError(f"{text!r}: {each!r} is none of g16, c2, s, f, n132")
         return cls(*numbers, **named)
 
     def __str__(self) -> str:
