@@ -1,4 +1,5 @@
-"""How long the fused kernel takes from program to machine code, with an empty cache.
+"""How long kernels take from program to machine code, with an empty cache: all-reduce with RMS
+norm for two ranks, and products for Hopper in several tilings.
 
     python tests/benchmarks/compile_time.py [result.json]
 
@@ -21,25 +22,32 @@ ONE_RUN = """
 import json, sys, time
 import tilewire as tw
 sys.path.insert(0, sys.argv[1])
+from matmul_kernels import matmul
 from norm_program import allreduce_rmsnorm
-times = []
-for columns in (8192, 4096):
+from product_report import Variant
+times = {}
+def measure(name, kernel, target, **specs):
     start = time.perf_counter()
-    shapes = {"x": f"window:bf16[?,{columns}]", "gain": f"bf16[{columns}]",
-              "y": f"bf16[?,{columns}]"}
-    compiled = allreduce_rmsnorm.compile(
-        "sm_90a:world=2", allreduce_rmsnorm.specialise_text(shapes))
-    assert not compiled.report.from_disk
-    times.append([1000 * (time.perf_counter() - start), compiled.report.lower_ms,
-                  compiled.report.compile_ms])
+    program = kernel.program(target, kernel.specialise_text({k: str(v) for k, v in specs.items()}))
+    program.assume_ordinary_facts()
+    _, report = tw._tilewire.compile(program, tw.Target(target))
+    assert not report.from_disk
+    times[name] = [1000 * (time.perf_counter() - start), report.lower_ms, report.compile_ms]
+for name, columns in (("first_kernel", 8192), ("second_kernel", 4096)):
+    measure(name, allreduce_rmsnorm, "sm_90a:world=2", x=f"window:bf16[?,{columns}]",
+            gain=f"bf16[{columns}]", y=f"bf16[?,{columns}]")
+for text in sys.argv[2:]:
+    measure("matmul " + text, matmul, "sm_90a", a="bf16[?,?]", b="bf16[?,?]", c="bf16[?,?]",
+            **Variant.parse(text).constants())
 print(json.dumps(times))
 """
+TILES = ["128x256x64x4", "128x128x64x6", "64x128x64x8", "64x64x128x6", "16x64x256x5"]
 
 
-def one_run() -> list[list[float]]:
+def one_run() -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as cache:
         output = subprocess.run(
-            [sys.executable, "-c", ONE_RUN, str(Path(__file__).parents[1] / "support")],
+            [sys.executable, "-c", ONE_RUN, str(Path(__file__).parents[1] / "support"), *TILES],
             env=dict(os.environ, TILEWIRE_CACHE_DIR=cache),
             check=True,
             capture_output=True,
@@ -51,8 +59,10 @@ def one_run() -> list[list[float]]:
 def main() -> None:
     runs = [one_run() for _ in range(RUNS)]
     result = {}
-    for i, which in enumerate(("first_kernel", "second_kernel")):
-        total, lower, compile_ = (statistics.median(run[i][j] for run in runs) for j in range(3))
+    for which in runs[0]:
+        total, lower, compile_ = (
+            statistics.median(run[which][i] for run in runs) for i in range(3)
+        )
         result[which] = {
             "total_ms": round(total, 1),
             "to_text_ms": round(lower, 1),
