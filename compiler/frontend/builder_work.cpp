@@ -90,7 +90,8 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
   }
   if (grid.shift != nullptr) {
     Value* count = binary("mul", grid.num_rows, grid.columns);
-    index = binary("mod", binary("add", index, grid.shift), count);
+    Value* shifted = binary("add", index, grid.shift);  // below twice the count
+    index = where(binary("lt", shifted, count), shifted, binary("sub", shifted, count));
   }
   Value* rows = grid.num_rows;
   Value* start = nullptr;  // of the part's rows
@@ -112,8 +113,8 @@ Work Builder::tile(const TileGrid& grid, Value* index) {
     Value* first = binary("mul", band, grid.group);
     Value* height = binary("minimum", binary("sub", rows, first), grid.group);
     Value* inside = binary("sub", index, binary("mul", band, width));
-    row = binary("add", first, binary("mod", inside, height));
     column = binary("floordiv", inside, height);
+    row = binary("add", first, binary("sub", inside, binary("mul", column, height)));
   } else if (grid.is_row_order) {
     row = binary("floordiv", index, grid.columns);
     column = binary("sub", index, binary("mul", row, grid.columns));

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cuda/operators.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/op.h"
 
 namespace tilewire {
 namespace {
@@ -39,6 +40,14 @@ std::vector<Type> infer_bits(const OpCall& call) {
   return {type};
 }
 
+/// Whether one index is divided by another that isn't a constant, which compilers know how to do.
+bool divides_indices(const Statement& statement) {
+  if (!statement.is("floordiv") && !statement.is("mod")) return false;
+  const Statement* divisor = statement.operands.at(1)->definition;
+  return statement.result()->type == Type::scalar(kIndex) &&
+         (divisor == nullptr || !divisor->is("constant"));
+}
+
 void emit_arithmetic_cuda(const Statement& statement, CudaEmitter& emitter) {
   static const std::map<std::string_view, CudaOperator> operators = {
       {"add", {"tw::add", "arithmetic.cuh", "+", Binding::kAdd}},
@@ -59,6 +68,10 @@ void emit_arithmetic_cuda(const Statement& statement, CudaEmitter& emitter) {
       {"and", {"tw::bit_and", "arithmetic.cuh", "&&", Binding::kAnd}},
       {"or", {"tw::bit_or", "arithmetic.cuh", "||", Binding::kOr}},
   };
+  if (divides_indices(statement)) {
+    const std::string function = fmt::format("tw::{}_index", statement.op->name);
+    return emit_operator(statement, emitter, {function, "arithmetic.cuh"});
+  }
   const auto found = logic.find(statement.op->name);
   const bool is_logic = found != logic.end() && statement.result()->type.dtype == DType::kBool;
   emit_operator(statement, emitter, is_logic ? found->second : operators.at(statement.op->name));

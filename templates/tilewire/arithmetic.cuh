@@ -53,8 +53,8 @@ struct FloorDivide {
       if (b == 0) return T(0);
       if (T(-1) < T(0) && b == T(-1)) return wrap<T>(uint64_t(0) - uint64_t(a));
       const T quotient = static_cast<T>(a / b);
-      return static_cast<T>(a % b) != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1)
-                                                              : quotient;
+      const bool is_whole = wrap<T>(uint64_t(quotient) * uint64_t(b)) == a;
+      return !is_whole && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
     } else {
       if (b == 0) return a / b;
       // As CPython: exact with the remainder taken off first.
@@ -102,5 +102,19 @@ TILEWIRE_FUNCTION(fma, MultiplyAdd)
 TILEWIRE_FUNCTION(bit_and, And)
 TILEWIRE_FUNCTION(bit_or, Or)
 TILEWIRE_FUNCTION(bit_xor, Xor)
+
+/// `floordiv` of indices by what only the launch knows. They are numbers of tiles, as a rule: small,
+/// not negative, and many of them below the divisor, so that they need no division of 64 bits, which
+/// takes a hundred instructions.
+TILEWIRE_DEVICE int64_t floordiv_index(int64_t a, int64_t b) {
+  if (a >= 0 && a < b) return 0;
+  if ((uint64_t(a) | uint64_t(b)) >> 32 == 0 && b != 0) return uint32_t(a) / uint32_t(b);
+  return FloorDivide::of(a, b);
+}
+/// `mod` of the same.
+TILEWIRE_DEVICE int64_t mod_index(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  return wrap<int64_t>(uint64_t(a) - uint64_t(floordiv_index(a, b)) * uint64_t(b));
+}
 
 }  // namespace tilewire::device

@@ -199,6 +199,17 @@ TEST_CASE("division and remainder of integers round down, as in Python") {
       const int quotient = static_cast<int>(std::floor(static_cast<double>(a) / b));
       CHECK(floordiv(a, b) == quotient);
       CHECK(mod(a, b) == a - quotient * b);
+      CHECK(floordiv_index(a, b) == quotient);
+      CHECK(mod_index(a, b) == a - quotient * b);
+    }
+  }
+  constexpr int64_t kLarge = int64_t{5} << 40;
+  for (const int64_t a : {kLarge, -kLarge, kLarge + 3, int64_t{7}, int64_t{-7}}) {
+    CHECK(floordiv_index(a, 0) == 0);
+    CHECK(mod_index(a, 0) == 0);
+    for (const int64_t b : {kLarge, -kLarge, kLarge - 1, int64_t{UINT32_MAX}, int64_t{5}}) {
+      CHECK(floordiv_index(a, b) == floordiv(a, b));
+      CHECK(mod_index(a, b) == mod(a, b));
     }
   }
   CHECK(floordiv(INT32_MIN, -1) == INT32_MIN);

@@ -304,13 +304,14 @@ void KernelWriter::write_staging() {
     writer.line("tw::IndexRing<kThreads> index_ring(index_places);");
   }
   emitter_.include("ring.cuh");
-  writer.line("StagedRing ring(staged, ring_barriers);");
-  if (emitter_.tensor_maps_.empty()) return;
-  writer.open("if (threadIdx.x == kThreads)");
-  for (const auto& [number, name] : emitter_.tensor_maps_) {
-    writer.line(fmt::format("tw::prefetch_map({});", name));
+  if (!emitter_.tensor_maps_.empty()) {
+    writer.open("if (threadIdx.x == kThreads)");
+    for (const auto& [number, name] : emitter_.tensor_maps_) {
+      writer.line(fmt::format("tw::prefetch_map({});", name));
+    }
+    writer.close();
   }
-  writer.close();
+  writer.line("StagedRing ring(staged, ring_barriers);");
 }
 
 void KernelWriter::write_copier() {

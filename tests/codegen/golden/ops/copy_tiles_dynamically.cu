@@ -30,18 +30,19 @@ copy_tiles_dynamically_kernel(float* x, float* y, int64_t T, int64_t H, uint64_t
   const int64_t offset_3 = offset * 16;
   int64_t carried = next;
   while (carried < offset_2 * offset) {
-    const int64_t offset_4 = tw::floordiv(carried, offset_3);
+    const int64_t offset_4 = tw::floordiv_index(carried, offset_3);
     const int64_t offset_5 = offset_4 * 16;
     const int64_t offset_6 = tw::minimum(offset_2 - offset_5, int64_t{16});
     const int64_t offset_7 = carried - offset_4 * offset_3;
-    const int64_t offset_8 = (offset_5 + tw::mod(offset_7, offset_6)) * 2;
-    const int64_t offset_9 = tw::floordiv(offset_7, offset_6) * 16;
+    const int64_t offset_8 = tw::floordiv_index(offset_7, offset_6);
+    const int64_t offset_9 = (offset_5 + (offset_7 - offset_8 * offset_6)) * 2;
+    const int64_t offset_10 = offset_8 * 16;
 
     // 2. copy_tiles_dynamically.py:3: load x, store y
-    const int64_t offset_10 = offset_8 * H + offset_9;
-    const TileF32_2x16 x_tile = tw::load<TileF32_2x16, 4>(tw::access(x + offset_10,
-        tw::masked_dim<2>(H, offset_8, T), tw::masked_dim<16>(1, offset_9, H)));
-    tw::store<4>(tw::access(y + offset_10, tw::masked_dim<2>(H, offset_8, T), tw::masked_dim<16>(1, offset_9, H)),
+    const int64_t offset_11 = offset_9 * H + offset_10;
+    const TileF32_2x16 x_tile = tw::load<TileF32_2x16, 4>(tw::access(x + offset_11,
+        tw::masked_dim<2>(H, offset_9, T), tw::masked_dim<16>(1, offset_10, H)));
+    tw::store<4>(tw::access(y + offset_11, tw::masked_dim<2>(H, offset_9, T), tw::masked_dim<16>(1, offset_10, H)),
         x_tile);
 
     // 1. copy_tiles_dynamically.py:2: while, lt

@@ -29,15 +29,15 @@ matmul_of_parts_by_lines_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t K, i
   const int64_t offset = tw::floordiv(N + 63, int64_t{64});
   const int64_t offset_2 = tw::maximum(tw::floordiv(M + 2, int64_t{3}), int64_t{1});
   const int64_t offset_3 = tw::floordiv(offset_2 + 63, int64_t{64});
-  const int64_t offset_4 = tw::floordiv(M, offset_2);
+  const int64_t offset_4 = tw::floordiv_index(M, offset_2);
   const int64_t offset_5 =
       (offset_4 * offset_3 + tw::floordiv(M - offset_4 * offset_2 + 63, int64_t{64})) * offset;
   const int64_t offset_6 = offset_3 * offset;
   for (int64_t i = int64_t{blockIdx.x}; i < offset_5; i += int64_t{gridDim.x}) {
-    const int64_t non_negative = tw::floordiv(i, offset_6);
+    const int64_t non_negative = tw::floordiv_index(i, offset_6);
     const int64_t offset_7 = i - non_negative * offset_6;
     const int64_t offset_8 = non_negative * offset_2;
-    const int64_t offset_9 = tw::floordiv(offset_7, offset);
+    const int64_t offset_9 = tw::floordiv_index(offset_7, offset);
     const int64_t offset_10 = (offset_7 - offset_9 * offset) * 64;
     const int64_t offset_11 = offset_8 + offset_9 * 64;
 

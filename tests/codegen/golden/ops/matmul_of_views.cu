@@ -33,8 +33,8 @@ matmul_of_views_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K,
   for (int64_t t = int64_t{blockIdx.x}; t < tw::floordiv(M + 15,
       int64_t{16}) * columns; t += int64_t{gridDim.x}) {
     // 3. matmul_of_views.py:6
-    const int64_t offset = tw::floordiv(t, columns) * B;
-    const int64_t offset_2 = tw::mod(t, columns) * B;
+    const int64_t offset = tw::floordiv_index(t, columns) * B;
+    const int64_t offset_2 = tw::mod_index(t, columns) * B;
 
     // 4. matmul_of_views.py:7: full, for, load b, load a, matmul
     TileF32_16x16 carried = tw::full<TileF32_16x16>(0.0f);

@@ -51,7 +51,7 @@ meet_on_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, f
   // 4. meet_on_all_ranks.py:6: for
   for (int64_t row_2 = program_id; row_2 < T; row_2 += num_programs) {
     // 5. meet_on_all_ranks.py:8: ge, lt, and, load w, store y
-    const int64_t offset_2 = tw::mod(row_2 + 1, T);
+    const int64_t offset_2 = tw::mod_index(row_2 + 1, T);
     float* const w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_ =
         static_cast<float*>(ncclGetLsaPointer(w_window, w.offset,
         tw::mod(int64_t{comm.rank} + 1, int64_t{2}))) + offset_2 * H;

@@ -47,7 +47,7 @@ meet_on_one_rank_kernel(float* x, float* y, float* z, int64_t T,
   // 4. meet_on_one_rank.py:6: for
   for (int64_t row_2 = program_id; row_2 < T; row_2 += num_programs) {
     // 5. meet_on_one_rank.py:7: ge, lt, and, load y, store z
-    const int64_t offset_2 = tw::mod(row_2 + 2, T);
+    const int64_t offset_2 = tw::mod_index(row_2 + 2, T);
     __syncthreads();
     const TileF32_64 y_tile = tw::load<TileF32_64, 4>(tw::access_if(offset_2 >= 0 && offset_2 < T,
         y + offset_2 * H, tw::dim<H>(1)));

@@ -40,11 +40,11 @@ staged_bias_and_gelu_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, tw::bf16* 
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<4, 49152, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -53,7 +53,7 @@ staged_bias_and_gelu_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, tw::bf16* 
       const int64_t offset = tw::floordiv(N + 255, int64_t{256});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 127,
           int64_t{128}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
 
         // 2. staged_bias_and_gelu.py:5: for, bring a, bring b, full, matmul, mul, sub, load bias, reshape, cast, broadcast, add
         #pragma unroll 1
@@ -73,7 +73,7 @@ staged_bias_and_gelu_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, tw::bf16* 
     const int64_t offset_3 = tw::floordiv(N + 255, int64_t{256});
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 127,
         int64_t{128}) * offset_3; i_3 += int64_t{gridDim.x}) {
-      const int64_t offset_4 = tw::floordiv(i_3, offset_3);
+      const int64_t offset_4 = tw::floordiv_index(i_3, offset_3);
       const int64_t offset_5 = offset_4 * 128;
       const int64_t offset_6 = (i_3 - offset_4 * offset_3) * 256;
 

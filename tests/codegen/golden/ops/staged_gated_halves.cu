@@ -39,11 +39,11 @@ staged_gated_halves_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int64_t M, int
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<6, 32768, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -52,7 +52,7 @@ staged_gated_halves_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int64_t M, int
       const int64_t offset = tw::floordiv(N + 127, int64_t{128});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 127,
           int64_t{128}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
 
         // 2. staged_gated_halves.py:3: for, bring a, bring b, full, matmul, mul, part
         #pragma unroll 1
@@ -72,7 +72,7 @@ staged_gated_halves_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int64_t M, int
     const int64_t offset_3 = tw::floordiv(N + 127, int64_t{128});
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 127,
         int64_t{128}) * offset_3; i_3 += int64_t{gridDim.x}) {
-      const int64_t offset_4 = tw::floordiv(i_3, offset_3);
+      const int64_t offset_4 = tw::floordiv_index(i_3, offset_3);
       const int64_t offset_5 = offset_4 * 128;
 
       // 2. staged_gated_halves.py:3: for, bring a, bring b, full, matmul, mul, part

@@ -40,11 +40,11 @@ staged_joined_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* other, tw::bf16* c, int
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -53,7 +53,7 @@ staged_joined_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* other, tw::bf16* c, int
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 63,
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
 
         // 2. staged_joined.py:6: for, bring a, bring b, full, matmul, mul
         #pragma unroll 1
@@ -73,7 +73,7 @@ staged_joined_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* other, tw::bf16* c, int
     const int64_t offset_3 = tw::floordiv(N + 63, int64_t{64});
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 63,
         int64_t{64}) * offset_3; i_3 += int64_t{gridDim.x}) {
-      const int64_t offset_4 = tw::floordiv(i_3, offset_3) * 64;
+      const int64_t offset_4 = tw::floordiv_index(i_3, offset_3) * 64;
 
       // 2. staged_joined.py:6: for, bring a, bring b, full, matmul, mul
       TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);

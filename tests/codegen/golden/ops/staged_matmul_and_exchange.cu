@@ -44,11 +44,11 @@ staged_matmul_and_exchange_kernel(tw::bf16* a, tw::bf16* b,
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -57,7 +57,7 @@ staged_matmul_and_exchange_kernel(tw::bf16* a, tw::bf16* b,
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 63,
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
 
         // 3. staged_matmul_and_exchange.py:6: for, bring a, bring b, lt, channel_open, full, matmul, exchange(ch)
         #pragma unroll 1
@@ -84,7 +84,7 @@ staged_matmul_and_exchange_kernel(tw::bf16* a, tw::bf16* b,
     const int64_t offset_3 = tw::floordiv(N + 63, int64_t{64});
     for (int64_t i_4 =
         i_3; i_4 < tw::floordiv(M + 63, int64_t{64}) * offset_3; i_4 += int64_t{gridDim.x}) {
-      const int64_t offset_4 = tw::floordiv(i_4, offset_3);
+      const int64_t offset_4 = tw::floordiv_index(i_4, offset_3);
       const int64_t offset_5 = offset_4 * 64;
       const int64_t offset_6 = (i_4 - offset_4 * offset_3) * 64;
 

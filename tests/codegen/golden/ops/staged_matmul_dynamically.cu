@@ -52,11 +52,11 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
   tw::HandOver hand_over(handed_over);
   __shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];
   tw::IndexRing<kThreads> index_ring(index_places);
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -69,7 +69,7 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       const int64_t next = index_ring.give(launch_counters.draw(1));
       int64_t carried = next;
       while (carried < tw::floordiv(M + 63, int64_t{64}) * offset) {
-        const int64_t offset_2 = tw::floordiv(carried, offset);
+        const int64_t offset_2 = tw::floordiv_index(carried, offset);
 
         // 5. staged_matmul_dynamically.py:8: for, bring a, bring b, full, matmul, store c
         #pragma unroll 1
@@ -112,7 +112,7 @@ staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
     const int64_t next_6 = index_ring.take();
     int64_t carried_3 = next_6;
     while (carried_3 < tw::floordiv(M + 63, int64_t{64}) * offset_3) {
-      const int64_t offset_4 = tw::floordiv(carried_3, offset_3);
+      const int64_t offset_4 = tw::floordiv_index(carried_3, offset_3);
       const int64_t offset_5 = offset_4 * 64;
       const int64_t offset_6 = (carried_3 - offset_4 * offset_3) * 64;
 

@@ -35,11 +35,11 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads, 2>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -50,31 +50,32 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
       const int64_t offset_3 = offset * 2;
       for (int64_t i = int64_t{blockIdx.x}; i < offset_2 * offset * 2; i += int64_t{gridDim.x}) {
         const int64_t offset_4 = tw::floordiv(i, int64_t{2});
-        const int64_t offset_5 = tw::floordiv(offset_4, offset_3);
+        const int64_t offset_5 = tw::floordiv_index(offset_4, offset_3);
         const int64_t offset_6 = offset_5 * 2;
         const int64_t offset_7 = tw::minimum(offset_2 - offset_6, int64_t{2});
         const int64_t offset_8 = offset_4 - offset_5 * offset_3;
-        const int64_t offset_9 =
-            ((offset_6 + tw::mod(offset_8, offset_7)) * 2 + (i - offset_4 * 2)) * 64;
-        const int64_t offset_10 = tw::floordiv(offset_8, offset_7) * 64;
-        if (offset_9 < M) {
+        const int64_t offset_9 = tw::floordiv_index(offset_8, offset_7);
+        const int64_t offset_10 =
+            ((offset_6 + (offset_8 - offset_9 * offset_7)) * 2 + (i - offset_4 * 2)) * 64;
+        const int64_t offset_11 = offset_9 * 64;
+        if (offset_10 < M) {
           // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, store c, skip_product
           #pragma unroll 1
           for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
             const auto next = ring.fill();
             next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(i_2),
-                static_cast<int>(offset_9));
-            next.load<Staged_bf16_64x64_shared, 8192>(b_map, static_cast<int>(i_2),
                 static_cast<int>(offset_10));
+            next.load<Staged_bf16_64x64_shared, 8192>(b_map, static_cast<int>(i_2),
+                static_cast<int>(offset_11));
           }
         } else {
           #pragma unroll 1
           for (int64_t i_3 = 0; i_3 < K; i_3 += 64) {
             const auto next = ring.fill();
             next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(i_3),
-                static_cast<int>(offset_9));
-            next.load<Staged_bf16_64x64_shared, 8192>(b_map, static_cast<int>(i_3),
                 static_cast<int>(offset_10));
+            next.load<Staged_bf16_64x64_shared, 8192>(b_map, static_cast<int>(i_3),
+                static_cast<int>(offset_11));
           }
         }
       }
@@ -83,20 +84,21 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
     tw::take_registers<kThreads>();
 
     // 1. staged_matmul_in_clusters.py:4: for, lt, if
-    const int64_t offset_11 = tw::floordiv(N + 63, int64_t{64});
-    const int64_t offset_12 = tw::floordiv(M + 127, int64_t{128});
-    const int64_t offset_13 = offset_11 * 2;
+    const int64_t offset_12 = tw::floordiv(N + 63, int64_t{64});
+    const int64_t offset_13 = tw::floordiv(M + 127, int64_t{128});
+    const int64_t offset_14 = offset_12 * 2;
     for (int64_t i_4 =
-        int64_t{blockIdx.x}; i_4 < offset_12 * offset_11 * 2; i_4 += int64_t{gridDim.x}) {
-      const int64_t offset_14 = tw::floordiv(i_4, int64_t{2});
-      const int64_t offset_15 = tw::floordiv(offset_14, offset_13);
-      const int64_t offset_16 = offset_15 * 2;
-      const int64_t offset_17 = tw::minimum(offset_12 - offset_16, int64_t{2});
-      const int64_t offset_18 = offset_14 - offset_15 * offset_13;
-      const int64_t offset_19 =
-          ((offset_16 + tw::mod(offset_18, offset_17)) * 2 + (i_4 - offset_14 * 2)) * 64;
-      const int64_t offset_20 = tw::floordiv(offset_18, offset_17) * 64;
-      if (offset_19 < M) {
+        int64_t{blockIdx.x}; i_4 < offset_13 * offset_12 * 2; i_4 += int64_t{gridDim.x}) {
+      const int64_t offset_15 = tw::floordiv(i_4, int64_t{2});
+      const int64_t offset_16 = tw::floordiv_index(offset_15, offset_14);
+      const int64_t offset_17 = offset_16 * 2;
+      const int64_t offset_18 = tw::minimum(offset_13 - offset_17, int64_t{2});
+      const int64_t offset_19 = offset_15 - offset_16 * offset_14;
+      const int64_t offset_20 = tw::floordiv_index(offset_19, offset_18);
+      const int64_t offset_21 =
+          ((offset_17 + (offset_19 - offset_20 * offset_18)) * 2 + (i_4 - offset_15 * 2)) * 64;
+      const int64_t offset_22 = offset_20 * 64;
+      if (offset_21 < M) {
         // 2. staged_matmul_in_clusters.py:5: for, bring a, bring b, full, matmul, store c, skip_product
         TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
         tw::prepare(carried);
@@ -105,7 +107,7 @@ staged_matmul_in_clusters_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, 
           tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64_shared>(carried, ring);
         }
         tw::finish(carried, ring);
-        tw::store_rows<4>(tw::access(c + (offset_19 * N + offset_20), tw::masked_dim<64>(N, offset_19, M), tw::masked_dim<64>(1, offset_20, N)),
+        tw::store_rows<4>(tw::access(c + (offset_21 * N + offset_22), tw::masked_dim<64>(N, offset_21, M), tw::masked_dim<64>(1, offset_22, N)),
             carried, staged + 131072);
       } else {
         #pragma unroll 1

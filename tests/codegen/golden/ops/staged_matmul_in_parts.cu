@@ -45,11 +45,11 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -58,14 +58,14 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       const int64_t offset_2 = tw::maximum(tw::floordiv(M + 2, int64_t{3}), int64_t{1});
       const int64_t offset_3 = tw::floordiv(offset_2 + 63, int64_t{64});
-      const int64_t offset_4 = tw::floordiv(M, offset_2);
+      const int64_t offset_4 = tw::floordiv_index(M, offset_2);
       const int64_t offset_5 =
           (offset_4 * offset_3 + tw::floordiv(M - offset_4 * offset_2 + 63, int64_t{64})) * offset;
       const int64_t offset_6 = offset_3 * offset;
       for (int64_t i = int64_t{blockIdx.x}; i < offset_5; i += int64_t{gridDim.x}) {
-        const int64_t non_negative = tw::floordiv(i, offset_6);
+        const int64_t non_negative = tw::floordiv_index(i, offset_6);
         const int64_t offset_7 = i - non_negative * offset_6;
-        const int64_t offset_8 = tw::floordiv(offset_7, offset);
+        const int64_t offset_8 = tw::floordiv_index(offset_7, offset);
 
         // 2. staged_matmul_in_parts.py:6: for, bring a, bring b, arange, cast, full, matmul, add, lt, ge, and, reshape, broadcast, select
         #pragma unroll 1
@@ -85,7 +85,7 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
     const int64_t offset_9 = tw::floordiv(N + 63, int64_t{64});
     const int64_t offset_10 = tw::maximum(tw::floordiv(M + 2, int64_t{3}), int64_t{1});
     const int64_t offset_11 = tw::floordiv(offset_10 + 63, int64_t{64});
-    const int64_t offset_12 = tw::floordiv(M, offset_10);
+    const int64_t offset_12 = tw::floordiv_index(M, offset_10);
     const int64_t offset_13 =
         offset_12 * offset_11 + tw::floordiv(M - offset_12 * offset_10 + 63, int64_t{64});
     const int64_t offset_14 = offset_11 * offset_9;
@@ -95,10 +95,10 @@ staged_matmul_in_parts_kernel(tw::bf16* a, tw::bf16* b, float* c, float* sums, i
 
     // 1. staged_matmul_in_parts.py:5: for
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_13 * offset_9; i_3 += int64_t{gridDim.x}) {
-      const int64_t non_negative_2 = tw::floordiv(i_3, offset_14);
+      const int64_t non_negative_2 = tw::floordiv_index(i_3, offset_14);
       const int64_t offset_15 = i_3 - non_negative_2 * offset_14;
       const int64_t offset_16 = non_negative_2 * offset_10;
-      const int64_t offset_17 = tw::floordiv(offset_15, offset_9);
+      const int64_t offset_17 = tw::floordiv_index(offset_15, offset_9);
       const int64_t offset_18 = (offset_15 - offset_17 * offset_9) * 64;
       const int64_t offset_19 = offset_16 + offset_17 * 64;
 

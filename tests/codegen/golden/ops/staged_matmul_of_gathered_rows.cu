@@ -73,11 +73,11 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
   tw::HandOver hand_over(handed_over);
   __shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];
   tw::IndexRing<kThreads> index_ring(index_places);
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(full_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -93,7 +93,7 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
       const int64_t next = index_ring.give(launch_counters.draw(0));
       int64_t carried = next;
       while (carried < tw::floordiv(M + 63, int64_t{64}) * offset) {
-        const int64_t offset_2 = tw::floordiv(carried, offset);
+        const int64_t offset_2 = tw::floordiv_index(carried, offset);
         const int64_t offset_3 = offset_2 * 64;
 
         // 9. staged_matmul_of_gathered_rows.py:15: lt, wait(ready), le, and
@@ -172,7 +172,7 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
     const int64_t next_4 = index_ring.take();
     int64_t carried_2 = next_4;
     while (carried_2 < tw::floordiv(M + 63, int64_t{64}) * offset_10) {
-      const int64_t offset_11 = tw::floordiv(carried_2, offset_10);
+      const int64_t offset_11 = tw::floordiv_index(carried_2, offset_10);
       const int64_t offset_12 = offset_11 * 64;
       const int64_t offset_13 = (carried_2 - offset_11 * offset_10) * 64;
 

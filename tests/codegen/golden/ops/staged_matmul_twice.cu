@@ -40,12 +40,12 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(gate_map);
     tw::prefetch_map(up_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -54,7 +54,7 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 63,
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
         const int64_t offset_3 = offset_2 * 64;
         const int64_t offset_4 = (i - offset_2 * offset) * 64;
 
@@ -82,7 +82,7 @@ staged_matmul_twice_kernel(tw::bf16* a, tw::bf16* gate, tw::bf16* up, tw::bf16* 
     const int64_t offset_5 = tw::floordiv(N + 63, int64_t{64});
     for (int64_t i_2 = int64_t{blockIdx.x}; i_2 < tw::floordiv(M + 63,
         int64_t{64}) * offset_5; i_2 += int64_t{gridDim.x}) {
-      const int64_t offset_6 = tw::floordiv(i_2, offset_5);
+      const int64_t offset_6 = tw::floordiv_index(i_2, offset_5);
       const int64_t offset_7 = offset_6 * 64;
       const int64_t offset_8 = (i_2 - offset_6 * offset_5) * 64;
 

@@ -43,11 +43,11 @@ staged_softmax_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int32_t* best, int6
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
-  StagedRing ring(staged, ring_barriers);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
   }
+  StagedRing ring(staged, ring_barriers);
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
@@ -56,7 +56,7 @@ staged_softmax_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int32_t* best, int6
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 63,
           int64_t{64}) * offset; i += int64_t{gridDim.x}) {
-        const int64_t offset_2 = tw::floordiv(i, offset);
+        const int64_t offset_2 = tw::floordiv_index(i, offset);
 
         // 2. staged_softmax.py:5: for, bring a, bring b, full, matmul
         #pragma unroll 1
@@ -76,7 +76,7 @@ staged_softmax_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* c, int32_t* best, int6
     const int64_t offset_3 = tw::floordiv(N + 63, int64_t{64});
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < tw::floordiv(M + 63,
         int64_t{64}) * offset_3; i_3 += int64_t{gridDim.x}) {
-      const int64_t offset_4 = tw::floordiv(i_3, offset_3);
+      const int64_t offset_4 = tw::floordiv_index(i_3, offset_3);
       const int64_t offset_5 = offset_4 * 64;
       const int64_t offset_6 = (i_3 - offset_4 * offset_3) * 64;
 

@@ -23,30 +23,31 @@ tiles_in_parts_kernel(float* x, float* y, int64_t M, int64_t N) {
   const int64_t offset = tw::floordiv(N + 15, int64_t{16});
   const int64_t offset_2 = tw::maximum(tw::floordiv(M + 2, int64_t{3}), int64_t{1});
   const int64_t offset_3 = tw::floordiv(offset_2 + 3, int64_t{4});
-  const int64_t offset_4 = tw::floordiv(M, offset_2);
+  const int64_t offset_4 = tw::floordiv_index(M, offset_2);
   const int64_t offset_5 =
       offset_4 * offset_3 + tw::floordiv(M - offset_4 * offset_2 + 3, int64_t{4});
   const int64_t offset_6 = offset_3 * offset;
   const int64_t offset_7 = offset * 2;
   for (int64_t i = int64_t{blockIdx.x}; i < offset_5 * offset; i += int64_t{gridDim.x}) {
-    const int64_t non_negative = tw::floordiv(i, offset_6);
+    const int64_t non_negative = tw::floordiv_index(i, offset_6);
     const int64_t offset_8 = i - non_negative * offset_6;
     const int64_t offset_9 = non_negative * offset_2;
-    const int64_t offset_10 = tw::floordiv(offset_8, offset_7);
+    const int64_t offset_10 = tw::floordiv_index(offset_8, offset_7);
     const int64_t offset_11 = offset_10 * 2;
     const int64_t offset_12 =
         tw::minimum(tw::minimum(offset_3, offset_5 - non_negative * offset_3) - offset_11,
         int64_t{2});
     const int64_t offset_13 = offset_8 - offset_10 * offset_7;
-    const int64_t offset_14 = tw::floordiv(offset_13, offset_12) * 16;
-    const int64_t offset_15 = offset_9 + (offset_11 + tw::mod(offset_13, offset_12)) * 4;
+    const int64_t offset_14 = tw::floordiv_index(offset_13, offset_12);
+    const int64_t offset_15 = offset_14 * 16;
+    const int64_t offset_16 = offset_9 + (offset_11 + (offset_13 - offset_14 * offset_12)) * 4;
 
     // 2. tiles_in_parts.py:3: load x, cast, mul, store y
-    const int64_t offset_16 = tw::minimum(tw::minimum(offset_9 + offset_2, M), M);
-    const int64_t offset_17 = offset_15 * N + offset_14;
-    const TileF32_4x16 x_tile = tw::load<TileF32_4x16, 4>(tw::access(x + offset_17,
-        tw::masked_dim<4>(N, offset_15, offset_16), tw::masked_dim<16>(1, offset_14, N)));
-    tw::store<4>(tw::access(y + offset_17, tw::masked_dim<4>(N, offset_15, offset_16), tw::masked_dim<16>(1, offset_14, N)),
+    const int64_t offset_17 = tw::minimum(tw::minimum(offset_9 + offset_2, M), M);
+    const int64_t offset_18 = offset_16 * N + offset_15;
+    const TileF32_4x16 x_tile = tw::load<TileF32_4x16, 4>(tw::access(x + offset_18,
+        tw::masked_dim<4>(N, offset_16, offset_17), tw::masked_dim<16>(1, offset_15, N)));
+    tw::store<4>(tw::access(y + offset_18, tw::masked_dim<4>(N, offset_16, offset_17), tw::masked_dim<16>(1, offset_15, N)),
         tw::mul(x_tile, tw::cast<float>(non_negative + 1)));
   }
 }
