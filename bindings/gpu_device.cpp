@@ -9,21 +9,14 @@
 #include "compiler/support/error.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
+#include "runtime/nccl/capabilities.h"
 
 namespace py = pybind11;
 
 namespace tilewire::bindings {
 namespace {
 
-bool takes_world(const GpuKernel& kernel) {
-  for (const ArgumentSlot& slot : kernel.artifact().arguments) {
-    if (slot.kind == ArgumentSlot::Kind::kWindow || slot.kind == ArgumentSlot::Kind::kDeviceComm ||
-        slot.kind == ArgumentSlot::Kind::kLane) {
-      return true;
-    }
-  }
-  return false;
-}
+bool takes_world(const GpuKernel& kernel) { return meets_others(kernel.artifact()); }
 
 void bind_kernel(py::module_& module) {
   py::class_<GpuKernel, std::shared_ptr<GpuKernel>>(module, "GpuKernel",

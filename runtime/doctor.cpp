@@ -6,7 +6,6 @@
 #include <exception>
 #include <string>
 
-#include "compiler/support/shared_library.h"
 #include "runtime/driver/driver.h"
 
 namespace tilewire {
@@ -14,15 +13,11 @@ namespace {
 
 /// `GPU 1 (NVLink: loads, stores, atomics)`.
 std::string link_between(int from, int to) {
-  using GetAttribute = cuda::Result (*)(int*, int, int, int);
-  constexpr int kAccessSupported = 2;
-  constexpr int kNativeAtomicsSupported = 3;
-  static const auto attribute =
-      load_library(cuda_driver_library()).function<GetAttribute>("cuDeviceGetP2PAttribute");
+  const auto attribute = cuda::api().peer_attribute;
   int access = 0;
   int atomics = 0;
-  check_cuda(attribute(&access, kAccessSupported, from, to), "cuDeviceGetP2PAttribute");
-  check_cuda(attribute(&atomics, kNativeAtomicsSupported, from, to), "cuDeviceGetP2PAttribute");
+  check_cuda(attribute(&access, cuda::kPeerAccess, from, to), "cuDeviceGetP2PAttribute");
+  check_cuda(attribute(&atomics, cuda::kPeerNativeAtomics, from, to), "cuDeviceGetP2PAttribute");
   if (access == 0) return fmt::format("GPU {} (out of reach)", to);
   return fmt::format(
       "GPU {} ({})", to,

@@ -124,6 +124,8 @@ Environment Environment::read() {
   environment.gin_signals = count("TILEWIRE_GIN_SIGNALS", environment.gin_signals, kMaxGinSignals);
   environment.cuda_home = first_of({"TILEWIRE_CUDA_HOME", "CUDA_HOME", "CUDA_PATH"});
   environment.nccl_home = first_of({"TILEWIRE_NCCL_HOME", "NCCL_HOME"});
+  environment.nccl_nvls_enable = first_of({"NCCL_NVLS_ENABLE"});
+  environment.nccl_gin_enable = first_of({"NCCL_GIN_ENABLE"});
   for (std::string& folder : split(first_of({"TILEWIRE_SITE_PACKAGES"}), ':')) {
     environment.site_packages.emplace_back(std::move(folder));
   }
@@ -152,6 +154,8 @@ std::vector<std::string_view> Environment::variable_names() {
           "CUDA_PATH",
           "TILEWIRE_NCCL_HOME",
           "NCCL_HOME",
+          "NCCL_NVLS_ENABLE",
+          "NCCL_GIN_ENABLE",
           "TILEWIRE_SITE_PACKAGES"};
 }
 

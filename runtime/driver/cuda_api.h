@@ -36,6 +36,9 @@ inline constexpr int kAttributeComputeCapabilityMajor = 75;
 inline constexpr int kAttributeComputeCapabilityMinor = 76;
 inline constexpr int kAttributeMaxSharedMemoryPerBlockOptin = 97;
 inline constexpr int kAttributeMaxBlocksPerMultiprocessor = 106;
+inline constexpr int kAttributeMulticastSupported = 132;
+inline constexpr int kPeerAccess = 2;
+inline constexpr int kPeerNativeAtomics = 3;
 
 inline constexpr int kFunctionMaxThreadsPerBlock = 0;
 inline constexpr int kFunctionStaticSharedBytes = 1;
@@ -143,6 +146,9 @@ struct RowsCopy {
   X(device_count, cuDeviceGetCount, int*)                                                          \
   X(device_name, cuDeviceGetName, char*, int, DeviceOrdinal)                                       \
   X(device_attribute, cuDeviceGetAttribute, int*, int, DeviceOrdinal)                              \
+  X(device_bus_id, cuDeviceGetPCIBusId, char*, int, DeviceOrdinal)                                 \
+  X(device_by_bus_id, cuDeviceGetByPCIBusId, DeviceOrdinal*, const char*)                          \
+  X(peer_attribute, cuDeviceGetP2PAttribute, int*, int, DeviceOrdinal, DeviceOrdinal)              \
   X(primary_context_retain, cuDevicePrimaryCtxRetain, Context*, DeviceOrdinal)                     \
   X(context_get_current, cuCtxGetCurrent, Context*)                                                \
   X(context_set_current, cuCtxSetCurrent, Context)                                                 \

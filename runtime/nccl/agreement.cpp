@@ -49,6 +49,8 @@ void require_alike(std::span<const RankFacts> facts_of_rank) {
                  facts.max_ctas_per_sm);
     require_same("the number of ranks whose memory it reaches (LSA team)", rank, first.lsa_size,
                  facts.lsa_size);
+    require_same("TILEWIRE_GIN_CONTEXTS", rank, first.gin_contexts, facts.gin_contexts);
+    require_same("TILEWIRE_GIN_SIGNALS", rank, first.gin_signals, facts.gin_signals);
   }
 }
 

@@ -16,6 +16,8 @@ struct RankFacts {
   std::int32_t num_sms;
   std::int32_t max_ctas_per_sm;
   std::int32_t lsa_size;
+  std::int32_t gin_contexts;  ///< as asked for
+  std::int32_t gin_signals;
 };
 
 /// UserError naming two ranks, what differs between them and both values, where these ranks can't

@@ -7,7 +7,7 @@
 
 #include "runtime/nccl/host_exchange.h"
 #include "runtime/nccl/nccl.h"
-#include "runtime/nccl/requirements.h"
+#include "runtime/nccl/probe_rank.h"
 #include "runtime/nccl/world.h"
 
 namespace tilewire {
@@ -45,9 +45,10 @@ class Communicator : public GpuWorld {
   Communicator(const Device& device, nccl::Comm comm, bool owned, int rank, Target target);
   static std::shared_ptr<Communicator> make(nccl::Comm comm, bool owned, const Device& device);
   void agree_on_facts();
-  DeviceNeeds device_needs() const;
-  void make_device_comm();
-  void agree_on_network(const DeviceNeeds& needs);
+  /// Collective: what the ranks have together, and a device communicator with that.
+  void find_capabilities(const RankPlace& place);
+  /// Asks NCCL for what all ranks may have. False where a rank was refused: `own` asks for less.
+  bool make_device_comm(RankCapabilities& own);
   void make_first_lane();
   bool has_hung() const;
   void abandon() noexcept;

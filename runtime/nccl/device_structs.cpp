@@ -25,6 +25,10 @@ void write(std::span<std::byte> bytes, std::uint64_t offset, Field field) {
   std::memcpy(bytes.data() + offset, &field, sizeof(Field));
 }
 
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 NcclLayout load() {
   const NcclLayout layout = nccl_layout(*NcclHeaders::find());
   // Kernel arguments are laid out for 8.
@@ -68,9 +72,14 @@ std::vector<std::byte> make_device_comm(const NcclLayout& layout, int rank, int 
 }
 
 int gin_contexts_of(const NcclLayout& layout, std::span<const std::byte> device_comm) {
-  const std::string_view bytes(reinterpret_cast<const char*>(device_comm.data()),
-                               device_comm.size());
-  return static_cast<int>(read_field(bytes, layout.device_comm_fields, "ginContextCount", 0));
+  return static_cast<int>(
+      read_field(as_text(device_comm), layout.device_comm_fields, "ginContextCount", 0));
+}
+
+std::uint64_t multicast_address_of(const NcclLayout& layout,
+                                   std::span<const std::byte> device_comm) {
+  // ncclMultimemHandle: a pointer and nothing else.
+  return read_field(as_text(device_comm), layout.device_comm_fields, "lsaMultimem", 0);
 }
 
 }  // namespace tilewire

@@ -34,4 +34,8 @@ std::vector<std::byte> make_device_comm(const NcclLayout& layout, int rank, int 
 /// How many contexts of the network a device communicator has, as NCCL made it.
 int gin_contexts_of(const NcclLayout& layout, std::span<const std::byte> device_comm);
 
+/// Where its multicast memory begins; 0 where it has none.
+std::uint64_t multicast_address_of(const NcclLayout& layout,
+                                   std::span<const std::byte> device_comm);
+
 }  // namespace tilewire

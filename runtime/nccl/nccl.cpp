@@ -28,6 +28,10 @@ const Api* load() {
   api->member = library.function<decltype(api->member)>(#symbol);
   TILEWIRE_NCCL_FUNCTIONS(TILEWIRE_LOAD)
 #undef TILEWIRE_LOAD
+#define TILEWIRE_FIND(member, symbol, ...) \
+  api->member = reinterpret_cast<decltype(api->member)>(library.find(#symbol));
+  TILEWIRE_NCCL_OPTIONAL_FUNCTIONS(TILEWIRE_FIND)
+#undef TILEWIRE_FIND
   api->version = version;
   api->path = path;
   return api;

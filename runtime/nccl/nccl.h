@@ -51,10 +51,15 @@ struct Team {
   X(team_lsa, ncclTeamLsa, Team, Comm)                                                             \
   X(all_gather, ncclAllGather, Result, const void*, void*, std::size_t, int, Comm, void*)
 
+/// Newer functions: null where this version hasn't got them.
+#define TILEWIRE_NCCL_OPTIONAL_FUNCTIONS(X) \
+  X(comm_query_properties, ncclCommQueryProperties, Result, Comm, void*)
+
 /// NCCL's entry points.
 struct Api {
 #define TILEWIRE_DECLARE(member, symbol, result, ...) result (*member)(__VA_ARGS__) = nullptr;
   TILEWIRE_NCCL_FUNCTIONS(TILEWIRE_DECLARE)
+  TILEWIRE_NCCL_OPTIONAL_FUNCTIONS(TILEWIRE_DECLARE)
 #undef TILEWIRE_DECLARE
   NcclVersion version;
   std::string path;  ///< the file it was loaded from

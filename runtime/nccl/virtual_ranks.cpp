@@ -8,6 +8,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/nccl/device_structs.h"
+#include "runtime/nccl/probe_rank.h"
 #include "runtime/nccl/virtual_window.h"
 
 namespace tilewire {
@@ -31,6 +32,22 @@ std::shared_ptr<VirtualRanks> VirtualRanks::create(int world_size, int device_or
   return ranks;
 }
 
+namespace {
+
+/// One GPU has neither multicast over several nor a network between them.
+Capabilities capabilities_of(const Device& device, int num_ranks) {
+  RankCapabilities found;
+  describe_device(device, found);
+  found.lsa_size = num_ranks;
+  found.nccl_version = device_layout().version.to_code();
+  found[Feature::kMultimem] = {Ground::kOneGpu};
+  found[Feature::kNetwork] = {Ground::kNotNeeded};
+  found[Feature::kGraphs] = probe_graphs(device);
+  return Capabilities(std::vector<RankCapabilities>(num_ranks, found));
+}
+
+}  // namespace
+
 VirtualRanks::VirtualRanks(const Device& device, Target target)
     : GpuWorld(device, 0, std::move(target), device_layout().device_comm_bytes),
       all_ranks_(world_size()) {
@@ -39,6 +56,7 @@ VirtualRanks::VirtualRanks(const Device& device, Target target)
   for (const int rank : all_ranks_) {
     device_comms_.push_back(make_device_comm(device_layout(), rank, world_size()));
   }
+  capabilities_ = capabilities_of(device, world_size());
 }
 
 VirtualRanks::RankStreams::RankStreams(const Device& device, int num_ranks)

@@ -60,6 +60,7 @@ LaneGroup& GpuWorld::lane(int number) const {
 }
 
 int GpuWorld::grid_limit(const GpuKernel& kernel, int lane_number) const {
+  require_served(kernel.artifact(), target_, capabilities_);
   const bool waits = kernel.artifact().resources.waits;
   if (waits || kernel.takes_lane()) require_not_closed("launch");
   int limit = kernel.max_coresident_grid();

@@ -10,6 +10,7 @@
 #include "compiler/jit/target.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/kernel.h"
+#include "runtime/nccl/capabilities.h"
 #include "runtime/nccl/lane_group.h"
 #include "runtime/nccl/window.h"
 #include "runtime/nccl/window_pool.h"
@@ -26,8 +27,10 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   GpuWorld& operator=(const GpuWorld&) = delete;
 
   const Device& device() const { return device_; }
-  /// What kernels of this world are compiled for; multimem is 0.
+  /// What kernels of this world are compiled for: multimem and the network as `capabilities` say.
   const Target& target() const { return target_; }
+  /// What each rank found, and what all have together.
+  const Capabilities& capabilities() const { return capabilities_; }
   int world_size() const { return target_.world_size; }
   int lsa_size() const { return target_.lsa_size; }
   /// This process's rank; 0 in a virtual world.
@@ -68,6 +71,7 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   LaneGroup& lane(int number) const;
 
   /// The largest grid of this kernel that this process's ranks can hold at once on a lane.
+  /// UserError where it was compiled for what this world hasn't got.
   int grid_limit(const GpuKernel& kernel, int lane_number = 0) const;
 
   /// Collective: the least of all ranks' `value`s. UserError naming two ranks where their
@@ -134,6 +138,7 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   int rank_;
   Target target_;
   std::size_t device_comm_bytes_;
+  Capabilities capabilities_;
   int num_gin_contexts_ = 0;
   int num_gin_signals_ = 0;
   std::vector<std::unique_ptr<LaneGroup>> lanes_;    ///< in order of creation, lane 0 first

@@ -2,6 +2,8 @@
 
 torchrun --nproc-per-node 2 -m pytest tests/multi_gpu    results, graphs
 pytest tests/multi_gpu/test_hang.py                      starts its own processes
+
+Without multicast, as on a machine that has none: NCCL_NVLS_ENABLE=1 has the tests use it.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import os
 
 import pytest
+
+os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
 
 
 def why_not(num_gpus: int) -> str:

@@ -60,6 +60,9 @@ TEST_CASE("the declarations of the driver API are those of cuda.h") {
                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   STATIC_REQUIRE(cuda::kAttributeMaxSharedMemoryPerBlockOptin ==
                  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  STATIC_REQUIRE(cuda::kAttributeMulticastSupported == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
+  STATIC_REQUIRE(cuda::kPeerAccess == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED);
+  STATIC_REQUIRE(cuda::kPeerNativeAtomics == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED);
   STATIC_REQUIRE(cuda::kAttributeMaxBlocksPerMultiprocessor ==
                  CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
   STATIC_REQUIRE(cuda::kFunctionMaxDynamicSharedBytes ==

@@ -61,6 +61,13 @@ TEST_CASE("Counts of the network's resources are at least 1", "[environment]") {
                     "1024");
 }
 
+TEST_CASE("What NCCL is told is seen", "[environment]") {
+  const ScopedVariable multicast("NCCL_NVLS_ENABLE", "0");
+  const ScopedVariable network("NCCL_GIN_ENABLE", std::nullopt);
+  CHECK(Environment::read().nccl_nvls_enable == "0");
+  CHECK(Environment::read().nccl_gin_enable.empty());
+}
+
 TEST_CASE("The cache folder follows its variables", "[environment]") {
   const ScopedVariable home("HOME", "/home/user");
   const ScopedVariable none("TILEWIRE_CACHE_DIR", std::nullopt);

@@ -156,6 +156,19 @@ TEST_CASE("NCCL's structs are filled where their layout says") {
   CHECK(at<std::int32_t>(comm, 60) == 8);
 }
 
+TEST_CASE("what NCCL gave is read where the layout says") {
+  NcclLayout layout = odd_layout();
+  std::vector<std::byte> comm(64);
+  CHECK(gin_contexts_of(layout, comm) == 0);  // a version without the fields has none
+  CHECK(multicast_address_of(layout, comm) == 0);
+  layout.device_comm_fields = {{"ginContextCount", {3, 1}}, {"lsaMultimem", {48, 8}}};
+  comm[3] = std::byte{4};
+  comm[4] = std::byte{9};  // the next field
+  comm[50] = std::byte{0x70};
+  CHECK(gin_contexts_of(layout, comm) == 4);
+  CHECK(multicast_address_of(layout, comm) == 0x700000);
+}
+
 TEST_CASE("a layout that points outside its struct is refused") {
   NcclLayout layout = odd_layout();
   layout.window_lsa_flat_base = 44;
@@ -173,6 +186,10 @@ TEST_CASE("ranks on different GPUs are refused by name") {
                     "H100 on rank 2; all ranks of a communicator need the same");
   const std::vector<RankFacts> other_size = {facts("H200", 132), facts("H200", 66)};
   CHECK_THROWS_WITH(require_alike(other_size), test::contains("multiprocessors is 132 on rank 0"));
+  std::vector<RankFacts> other_signals = same;
+  other_signals[1].gin_signals = 1024;
+  CHECK_THROWS_WITH(require_alike(other_signals),
+                    test::contains("TILEWIRE_GIN_SIGNALS is 0 on rank 0 and 1024 on rank 1"));
   std::vector<RankFacts> other_nccl = same;
   other_nccl[1].nccl_version = 22807;
   CHECK_THROWS_WITH(require_alike(other_nccl),
