@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "bindings/signature.h"
 #include "bindings/window.h"
 #include "runtime/driver/kernel.h"
+#include "runtime/nccl/capabilities.h"
 #include "runtime/nccl/communicator.h"
 #include "runtime/nccl/virtual_ranks.h"
 #include "runtime/nccl/world.h"
@@ -148,6 +150,42 @@ void define_lanes(GpuWorldClass& world) {
           py::arg("number"));
 }
 
+constexpr std::array kFeatures = {Feature::kAtomics, Feature::kMultimem, Feature::kNetwork,
+                                  Feature::kGraphs};
+
+py::dict describe_rank(const Capabilities& capabilities, int rank) {
+  const RankCapabilities& found = capabilities.of_rank()[static_cast<std::size_t>(rank)];
+  py::list answers;
+  for (const Feature feature : kFeatures) {
+    answers.append(py::make_tuple(feature_name(feature), found[feature].has(),
+                                  capabilities.reason(rank, feature)));
+  }
+  py::dict described;
+  described["host"] = py::str(found.host);
+  described["gpu"] = py::str(fmt::format("{} ({})", found.device_name, found.bus_id));
+  described["first_of_team"] = found.first_of_team;
+  described["lsa_size"] = found.lsa_size;
+  described["nccl"] = NcclVersion::from_code(found.nccl_version).to_string();
+  described["answers"] = answers;
+  return described;
+}
+
+/// `(ranks, together)`: per rank who it is and its answers `(name, has, reason)`; for the world
+/// `(name, has, reason, used for)`.
+py::tuple describe_capabilities(const GpuWorld& world) {
+  const Capabilities& capabilities = world.capabilities();
+  py::list ranks;
+  for (std::size_t rank = 0; rank < capabilities.of_rank().size(); ++rank) {
+    ranks.append(describe_rank(capabilities, static_cast<int>(rank)));
+  }
+  py::list together;
+  for (const Feature feature : kFeatures) {
+    together.append(py::make_tuple(feature_name(feature), capabilities.has(feature),
+                                   capabilities.why_not(feature), used_for(feature)));
+  }
+  return py::make_tuple(ranks, together);
+}
+
 void bind_world(py::module_& module) {
   py::class_<Window, std::shared_ptr<Window>>(module, "GpuMemory",
                                               "The memory of a window; belongs to its world.")
@@ -158,6 +196,8 @@ void bind_world(py::module_& module) {
       .def_property_readonly("num_local_ranks", &GpuWorld::num_local_ranks)
       .def_property_readonly("device_ordinal",
                              [](const GpuWorld& self) { return self.device().ordinal(); })
+      .def_property_readonly("capabilities", &describe_capabilities,
+                             "What each rank found and what all have together, for tables.")
       .def_property_readonly("num_gin_contexts", &GpuWorld::num_gin_contexts)
       .def_property_readonly("num_gin_signals", &GpuWorld::num_gin_signals)
       .def_property_readonly("device_comm_bytes", &GpuWorld::device_comm_bytes)

@@ -6,7 +6,6 @@ import argparse
 import importlib.util
 import os
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -68,6 +67,13 @@ def _parser() -> argparse.ArgumentParser:
     emit.add_argument("-o", "--output", type=Path, metavar="FILE", help="else standard output")
     emit.set_defaults(run=_emit)
     doctor = commands.add_parser("doctor", help="show what this machine has, and what is missing")
+    doctor.add_argument(
+        "--distributed",
+        action="store_true",
+        help="under torchrun: what each rank has of what communication takes, and why not",
+    )
+    doctor.add_argument("--virtual", metavar="WORLD", help="the same of virtual ranks: 8, 2x4")
+    doctor.add_argument("--device", default="cpu", help="of virtual ranks: cpu, or cuda")
     doctor.set_defaults(run=_doctor)
     return parser
 
@@ -127,19 +133,18 @@ def _load_kernel(text: str) -> Kernel:
     return found
 
 
-def _doctor(_options: argparse.Namespace) -> int:
-    """Prints a table; 0 also where something is missing: no machine has everything."""
-    reports = _tilewire.report_components()
-    width = max(len(each.name) for each in reports)
-    print(f"tilewire {_tilewire.__version__}, Python {sys.version.split()[0]}")
-    for each in reports:
-        version = textwrap.shorten(each.version, 40, placeholder=" …")
-        head = "  ".join(filter(None, (version, each.found_path)))
-        print(f"  {'--' if each.problem else 'ok'}  {each.name:{width}} {head}".rstrip())
-        remedy = "" if each.remedy in each.problem else each.remedy
-        for label, text in (("for ", each.usable_for), ("", each.problem), ("do: ", remedy)):
-            for line in (label + text).splitlines() if text else ():
-                print(textwrap.indent(line, " " * (width + 7)))
+def _doctor(options: argparse.Namespace) -> int:
+    """0 also where something is missing: no machine has everything."""
+    from tilewire import doctor
+
+    if not options.distributed:
+        if options.virtual is not None:
+            raise UserError("--virtual goes with --distributed")
+        doctor.report_machine()
+    elif options.virtual is not None:
+        doctor.report_virtual(options.virtual, options.device)
+    else:
+        doctor.report_ranks()
     return 0
 
 

@@ -38,8 +38,8 @@ struct Environment {
   std::filesystem::path cuda_home;
   /// TILEWIRE_NCCL_HOME, else NCCL_HOME: a folder with NCCL's `include` and `lib`.
   std::filesystem::path nccl_home;
-  /// NCCL_NVLS_ENABLE and NCCL_GIN_ENABLE, which are NCCL's: where one is 0, multicast (multimem) or
-  /// the network (GIN) is never asked for.
+  /// NCCL_NVLS_ENABLE and NCCL_GIN_ENABLE, which are NCCL's: where one is 0, multicast (multimem)
+  /// or the network (GIN) is never asked for.
   std::string nccl_nvls_enable;
   std::string nccl_gin_enable;
   /// TILEWIRE_SITE_PACKAGES: path-separated folders with Python wheels to look in (the bindings

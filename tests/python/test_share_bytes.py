@@ -1,4 +1,4 @@
-"""How rank 0's bytes reach the other ranks before there is a communicator."""
+"""How bytes get from rank to rank before there is a communicator."""
 
 import socket
 import threading
@@ -14,13 +14,22 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def run_ranks(size, port, made=b"x" * 128):
+def share(rank, size, port, made=b"x" * 128):
+    given = made if rank == 0 else None
+    return share_bytes._through_socket(given, rank, size, "127.0.0.1", port)
+
+
+def gather(rank, size, port):
+    own = bytes([rank]) * (rank * 100_000)  # rank 0's is empty
+    return share_bytes._gather_through_socket(own, rank, size, "127.0.0.1", port)
+
+
+def run_ranks(size, port, call=share):
     results, errors = {}, []
 
     def run(rank):
         try:
-            given = made if rank == 0 else None
-            results[rank] = share_bytes._through_socket(given, rank, size, "127.0.0.1", port)
+            results[rank] = call(rank, size, port)
         except Exception as error:
             errors.append(error)
 
@@ -39,7 +48,16 @@ def test_every_rank_gets_the_bytes(size):
     assert results == dict.fromkeys(range(size), b"x" * 128)
 
 
-def test_strangers_are_ignored():
+@pytest.mark.parametrize("size", [2, 5])
+def test_every_rank_gets_what_all_have(size):
+    results, errors = run_ranks(size, free_port(), gather)
+    assert errors == []
+    all_have = [bytes([rank]) * (rank * 100_000) for rank in range(size)]
+    assert results == dict.fromkeys(range(size), all_have)
+
+
+@pytest.mark.parametrize("call", [share, gather])
+def test_strangers_are_ignored(call):
     port = free_port()
 
     def disturb():
@@ -52,15 +70,21 @@ def test_strangers_are_ignored():
 
     stranger = threading.Thread(target=disturb)
     stranger.start()
-    results, errors = run_ranks(2, port)
+    results, errors = run_ranks(2, port, call)
     stranger.join()
-    assert errors == [] and results[1] == b"x" * 128
+    assert errors == [] and results[1] == results[0]
 
 
 def test_missing_rank_is_named(monkeypatch):
     monkeypatch.setattr(share_bytes, "_TIMEOUT_S", 0.2)
     with pytest.raises(tw.BackendError, match=r"rank 0 waited 0 s on port \d+ for ranks \[1, 2\]"):
         share_bytes._through_socket(b"x", 0, 3, "127.0.0.1", free_port())
+
+
+def test_missing_rank_is_named_where_all_are_gathered(monkeypatch):
+    monkeypatch.setattr(share_bytes, "_TIMEOUT_S", 0.2)
+    with pytest.raises(tw.BackendError, match=r"on port \d+ for ranks \[1\]"):
+        share_bytes._gather_through_socket(b"x", 0, 2, "127.0.0.1", free_port())
 
 
 def test_missing_rank_0_is_named(monkeypatch):
@@ -71,3 +95,4 @@ def test_missing_rank_0_is_named(monkeypatch):
 
 def test_world_of_one_needs_nobody():
     assert share_bytes.share_bytes(b"id", 0, 1, "", 0) == b"id"
+    assert share_bytes.gather_bytes(b"id", 0, 1, "", 0) == [b"id"]
