@@ -37,6 +37,26 @@ def _load(compiled: Compiled, device: int, device_comm_bytes: int) -> Any:
     )
 
 
+# How errors of the compiler call what a target lacks, and its name among capabilities.
+_FEATURES = {"no multimem": "multimem", "(GIN)": "network (GIN)"}
+
+
+def _compile(
+    world: Any, kernel: Kernel, target: Target, specialisation: Any, facts: Any
+) -> Compiled:
+    """For this target; a program that asks for what its communicator hasn't got is told why."""
+    try:
+        return kernel.compile(target, specialisation, facts)
+    except UserError as error:
+        answers = world.capabilities[1] if world is not None else []
+        reasons = {name: reason for name, has, reason, _ in answers if not has}
+        for word, name in _FEATURES.items():
+            if word in error.message and name in reasons:
+                note = f"this communicator has no {name}: {reasons[name]}"
+                raise error.with_note(note) from None
+        raise
+
+
 def _view_of(
     comm: GpuCommunicator | VirtualGpuCommunicator,
     lane: Lane | None,
@@ -90,7 +110,7 @@ class _GpuLauncher(Communicator):
 
     def _choose(self, kernel: Kernel, grid: Grid, call: Call, place: Place) -> tuple[Any, int]:
         """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
-        compiled = kernel.compile(self.target, call.specialisation, call.facts)
+        compiled = _compile(self._world, kernel, self.target, call.specialisation, call.facts)
         place.require_one_lane(compiled.artifact)
         return self._load(compiled), 0
 
@@ -259,7 +279,7 @@ class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
             kernel.facts_that_matter(self.target, specialisation, each.facts) for each in given
         ]
         common = facts[0] if all(each == facts[0] for each in facts) else None
-        compiled = kernel.compile(self.target, specialisation, common)
+        compiled = _compile(self._world, kernel, self.target, specialisation, common)
         require_all_ranks(kernel, compiled, calls)
         place.require_one_lane(compiled.artifact)
         loaded = _load(compiled, self._device, self._world.device_comm_bytes)

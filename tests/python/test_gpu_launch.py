@@ -42,6 +42,9 @@ class FakeWorld:
         self.freed = []
         self.is_closed = False
         self.lanes = {}
+        answers = [("multimem", False, "off: NCCL_NVLS_ENABLE=0", "")]
+        answers.append(("network (GIN)", False, "rank 1: off: NCCL_GIN_ENABLE=0", ""))
+        self.capabilities = ([], answers)
 
     def lane_identity(self, number):
         return self.address + number
@@ -133,6 +136,32 @@ def make_scale():
             tw.store(y[tw.ds(b * B, B)], tw.load(x[tw.ds(b * B, B)]) * factor)
 
     return scale
+
+
+def test_a_program_that_needs_a_network_is_told_why_there_is_none(targets):
+    @tw.kernel
+    def pushing(x: tw.Window["N"], *, N: tw.const):
+        tw.put(x.at((tw.rank() + 1) % tw.world_size())[:], x[:])
+
+    comm = gpu.GpuCommunicator(FakeWorld("sm_90a:world=4,lsa=2,gin=0"))
+    with pytest.raises(tw.UserError, match="no network that kernels can use") as caught:
+        pushing[1](window_of(comm, 64))
+    note = "this communicator has no network (GIN): rank 1: off: NCCL_GIN_ENABLE=0"
+    assert caught.value.notes[-1] == note
+    assert str(caught.value).endswith(note)
+    comm.close()
+
+
+def test_errors_about_something_else_carry_no_such_note(targets):
+    @tw.kernel
+    def reaching(x: tw.Window["N"], *, N: tw.const):
+        tw.store(x[:], tw.load(x.at((tw.rank() + 1) % tw.world_size())[:]))
+
+    comm = gpu.GpuCommunicator(FakeWorld("sm_90a:world=4,lsa=2,gin=0"))
+    with pytest.raises(tw.UserError, match="multimem=0,gin=0") as caught:
+        reaching[1](window_of(comm, 64))
+    assert not any("communicator has no" in note for note in caught.value.notes)
+    comm.close()
 
 
 def test_first_call_compiles_and_agrees_later_ones_are_served_by_cpp(comm, targets):
