@@ -36,17 +36,19 @@ from product_report import (
     table,
 )
 from regimes import Candidate, Clocks, regimes
+from tilewire.ops.tiling import choose_tiling_of_product
 from timing import machine, write
 
 DTYPES = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
-# Per number of rows of C, for 2 bytes; the first that is large enough.
+# Beside the one that tilewire.ops chooses. Per number of rows of C, for 2 bytes; the first that is
+# large enough.
 TILES = {
-    16: ["16x64x256x5", "16x64x128x8"],
-    32: ["32x64x128x8"],
-    64: ["64x64x128x6", "64x128x64x8"],
-    128: ["64x128x64x8", "128x64x64x8"],
-    1024: ["128x256x64x4", "128x128x64x6", "64x128x64x8"],
-    1 << 30: ["128x256x64x4", "128x256x64x4:c2", "256x128x64x4", "128x128x64x6"],
+    16: ["16x64x128x8", "16x64x128x10"],
+    32: ["32x64x256x4"],
+    64: ["64x64x64x8"],
+    128: ["64x128x64x8", "64x128x128x4"],
+    1024: ["64x128x64x8", "64x128x64x8:g8"],
+    1 << 30: ["128x256x64x4", "256x128x64x4"],
 }
 # Of products of N(0, 1), relative to the size of the result, sqrt(K): rounding to bf16, and for fp8
 # the tensor cores' own sums of 14 bits.
@@ -137,7 +139,9 @@ def of_tilewire(buffers: Buffers, variants: list[Variant]) -> dict[str, Callable
 
 def default_variants(shape: Shape, dtype: str) -> list[Variant]:
     texts = next(texts for rows, texts in TILES.items() if rows >= shape.M)
-    variants = [Variant.parse(text) for text in texts]
+    chosen = choose_tiling_of_product(tw.Target("sm_90a"), shape.M, shape.N, tw.bf16)
+    variants = [Variant(**vars(chosen)), *map(Variant.parse, texts)]
+    variants = list(dict.fromkeys(variants))
     if dtype == "fp8":  # as many bytes, summed in f32 and as the tensor cores do
         variants = [
             dataclasses.replace(each, BK=2 * each.BK, is_fast=is_fast)

@@ -8,7 +8,13 @@ from ops_problems import PARTS, Problem, activated
 from tilewire import ops
 from tilewire.ops.choice import RULES, choose
 from tilewire.ops.choice import Problem as Choice
-from tilewire.ops.tiling import choose_tiling, choose_tiling_of_few, most_tiles, num_tiles
+from tilewire.ops.tiling import (
+    choose_tiling,
+    choose_tiling_of_few,
+    choose_tiling_of_product,
+    most_tiles,
+    num_tiles,
+)
 
 BF16 = ml_dtypes.bfloat16
 TILING = ops.Tiling(BM=16, BN=32, BK=16)
@@ -290,6 +296,12 @@ def test_tilings():
     few = [choose_tiling_of_few(M, tw.bf16).BM for M in (1, 16, 17, 64, 128)]
     assert few == [16, 16, 32, 64, 64]
     assert choose_tiling_of_few(1, tw.bf16, is_paired=True).BN == 128
+    alone = {(64, 8192): (64, 64), (128, 8192): (64, 128), (256, 8192): (128, 128)}
+    alone |= {(1024, 1024): (64, 128), (2048, 2048): (128, 256), (1, 8192): (16, 64)}
+    for (M, N), (BM, BN) in alone.items():
+        found = choose_tiling_of_product(hopper, M, N, tw.bf16)
+        assert (found.BM, found.BN) == (BM, BN)
+    assert choose_tiling_of_product(ampere, 1, 8192, tw.bf16).BM == 64
     for tiling in (None, ops.Tiling(16, 16)):
         most = most_tiles(hopper, tiling, 1000, 700)
         for M, N in ((1000, 700), (999, 512), (1, 1), (0, 700)):
