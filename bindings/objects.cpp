@@ -100,15 +100,24 @@ void bind_objects(py::module_& module) {
       py::arg("world_size"), py::arg("num_elements"));
   module.def(
       "channel_bytes",
-      [](const ChannelType& type, std::int64_t num_slots, int world_size) {
-        const device::ChannelLayout layout = type.layout(num_slots, world_size);
-        const auto slot_bytes = static_cast<double>(layout.num_buffers() * layout.buffer_bytes());
+      [](const ChannelType& type, std::int64_t num_slots, int world_size, bool network) {
+        const device::ChannelLayout layout = type.layout(num_slots, world_size, network);
+        // Of both sets of buffers, where there are two.
+        const auto slot_bytes =
+            static_cast<double>(layout.num_buffers() * layout.buffer_bytes()) * (network ? 2 : 1);
         const double num_bytes =
             static_cast<double>(layout.slots) * slot_bytes + static_cast<double>(layout.buffers());
         return num_bytes < 0x1p62 ? layout.num_bytes() : std::numeric_limits<std::int64_t>::max();
       },
-      py::arg("type"), py::arg("num_slots"), py::arg("world_size"),
+      py::arg("type"), py::arg("num_slots"), py::arg("world_size"), py::arg("network") = false,
       "Of each rank; the largest number there is where that doesn't say it.");
+  module.def(
+      "channel_signals",
+      [](const ChannelType& type, std::int64_t num_slots, int world_size, bool network) {
+        return type.layout(num_slots, world_size, network).num_signals();
+      },
+      py::arg("type"), py::arg("num_slots"), py::arg("world_size"), py::arg("network"),
+      "Signals over the network that it has.");
   module.def("channel_image", &channel_image, py::arg("type"), py::arg("num_elements"),
              py::arg("world_size"), py::arg("start"), "Of a channel that was used, for tests.");
   module.def(

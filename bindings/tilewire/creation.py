@@ -24,6 +24,11 @@ class Creation:
         """How many ranks there are."""
         raise NotImplementedError
 
+    @property
+    def lsa_size(self) -> int:
+        """How many ranks reach each other's memory by loads and stores."""
+        raise NotImplementedError
+
     def window(self, shape: Any, dtype: DType | Record, rotate: int | None = None) -> Window:
         """Collective: symmetric memory of `shape` on every rank, cleared on the CPU only. `dtype`
         may be a `tw.record(…)`. With `rotate=k`, each launch that takes it sees the next of k
@@ -55,7 +60,16 @@ class Creation:
         if dtype is None:
             raise UserError("comm.channel: dtype= is missing: what its messages are made of")
         return self._make(
-            objects.channel_request(self.size, shape, tile, dtype, depth, exchange, signed_zero)
+            objects.channel_request(
+                self.size,
+                shape,
+                tile,
+                dtype,
+                depth,
+                exchange,
+                signed_zero,
+                network=self.lsa_size < self.size,
+            )
         )
 
     def _make(self, request: objects.Request) -> Any:

@@ -45,6 +45,11 @@ class Lane(Creation):
         """How many ranks there are."""
         return self.comm.size
 
+    @property
+    def lsa_size(self) -> int:
+        """How many ranks reach each other's memory by loads and stores."""
+        return self.comm.lsa_size
+
     def _make(self, request: Request) -> Any:
         call = request.what.replace("comm.", f"comm.lane({self.number}).", 1)
         return self.comm._make_on(self, replace(request, what=call))

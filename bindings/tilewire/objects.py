@@ -151,6 +151,7 @@ class Request:
     rotate: int = 0
     channel: ChannelType | None = None
     record: Record | None = None
+    signals: int = 0  # over the network, that it has where there is one
 
     @property
     def type(self) -> type[Symmetric]:
@@ -232,7 +233,7 @@ def semaphore_request(shape: Any, init: Any = 0, start: int = 0) -> Request:
     count = math.prod(items)
     image = cell * count if any(cell) else b""
     total = _tilewire.semaphore_bytes(count)
-    return Request(what, "semaphore", DType.u64, items, total, image)
+    return Request(what, "semaphore", DType.u64, items, total, image, signals=count)
 
 
 def flag_request(world_size: int, shape: Any, start: int = 0) -> Request:
@@ -252,8 +253,10 @@ def channel_request(
     exchange: Any,
     signed_zero: Any,
     start: int = 0,
+    network: bool = False,
 ) -> Request:
-    """`start`: messages that have gone through each slot, for tests of counts that wrap around."""
+    """`start`: messages that have gone through each slot, for tests of counts that wrap around.
+    `network`: some ranks are out of reach of loads and stores."""
     what = (
         f"comm.channel({shape!r}, tile={tile!r}, dtype={dtype!r}, depth={depth!r}, "
         f"exchange={exchange!r}, signed_zero={signed_zero!r})"
@@ -279,13 +282,16 @@ def channel_request(
     fields = _message_fields(what, dtype, list(extents))
     carrying = "tagged" if not exchange else "exchange" if signed_zero else "reserved"
     channel = ChannelType(fields, depth, carrying)
-    total = _tilewire.channel_bytes(channel, math.prod(items), world_size)
+    total = _tilewire.channel_bytes(channel, math.prod(items), world_size, network)
     if total >= 2**48:
         raise UserError(f"{what} takes {total} bytes per rank: make it smaller")
     image = b""
     if start:
         image = _tilewire.channel_image(channel, math.prod(items), world_size, start % 2**32)
-    return Request(what, "channel", DType.u8, items, total, image, channel=channel, record=record)
+    signals = _tilewire.channel_signals(channel, math.prod(items), world_size, network)
+    return Request(
+        what, "channel", DType.u8, items, total, image, 0, channel, record=record, signals=signals
+    )
 
 
 def _message_fields(what: str, dtype: Any, extents: list[int]) -> list[Any]:

@@ -71,7 +71,8 @@ std::string ChannelType::message_text() const {
   return text;
 }
 
-device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_size) const {
+device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_size,
+                                          bool network) const {
   const bool is_tagged = carrying == Carrying::kTagged;
   std::int64_t message_bytes = is_tagged ? device::kSenderBytes : 0;
   for (const MessageField& field : message) {
@@ -81,7 +82,7 @@ device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_s
     message_bytes += device::field_bytes(words, carrying);
   }
   return {carrying, world_size, is_tagged ? num_elements : num_elements / world_size,
-          static_cast<int>(depth), device::up_to_line(message_bytes)};
+          static_cast<int>(depth), device::up_to_line(message_bytes), network};
 }
 
 std::optional<std::vector<MessageField>> parse_message(std::string_view text) {

@@ -38,7 +38,8 @@ struct ChannelType {
   /// `bf16[2048], f32`.
   std::string message_text() const;
   /// How it lies in the memory of each of `world_size` ranks. `num_elements`: of the array.
-  device::ChannelLayout layout(std::int64_t num_elements, int world_size) const;
+  device::ChannelLayout layout(std::int64_t num_elements, int world_size,
+                               bool network = false) const;
 };
 
 /// The fields that `message_text` gave; nothing where the text is no message.

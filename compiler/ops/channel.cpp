@@ -139,7 +139,7 @@ std::string describe_wait(const Statement& statement, const Program&) {
 }
 
 /// constants: carrying, slots, depth, site, whether there is a predicate, number of values, whether
-/// a rank is named.
+/// a rank is named, whether the network reaches some ranks.
 template <const std::string_view& kName>
 void emit_cpu_channel(const Statement& statement, CpuEmitter& emitter) {
   const ChannelAccess access = ChannelAccess::of(statement, emitter.program());
@@ -150,7 +150,8 @@ void emit_cpu_channel(const Statement& statement, CpuEmitter& emitter) {
                                     statement.integer("site"),
                                     statement.flag("predicated") ? 1 : 0,
                                     num_values,
-                                    access.place.rank != nullptr ? 1 : 0};
+                                    access.place.rank != nullptr ? 1 : 0,
+                                    statement.flag("network") ? 1 : 0};
   emitter.call_reference(statement, kName, constants);
 }
 

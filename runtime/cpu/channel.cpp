@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/support/error.h"
 #include "runtime/cpu/channel_message.h"
@@ -20,7 +21,8 @@ using device::ChannelLayout;
 
 /// What each of the three functions is given: `channel`, `slot`, of a send the peer, then values;
 /// behind them, if `constants` says so, whether the slot exists. constants: carrying, slots, depth,
-/// site, whether there is a predicate, number of values, whether a rank is named.
+/// site, whether there is a predicate, number of values, whether a rank is named, whether the
+/// network reaches some.
 class Operation {
  public:
   Operation(CpuInstance& instance, std::span<const CpuTile> operands,
@@ -31,8 +33,12 @@ class Operation {
         slot_(integer(operands[1])),
         site_(static_cast<std::uint32_t>(constants[3])),
         message_(static_cast<Carrying>(constants[0]), message),
-        layout_{static_cast<Carrying>(constants[0]), world(), constants[1],
-                static_cast<int>(constants[2]), message_.num_bytes()} {
+        layout_{static_cast<Carrying>(constants[0]),
+                world(),
+                constants[1],
+                static_cast<int>(constants[2]),
+                message_.num_bytes(),
+                constants[7] != 0} {
     const bool is_predicated = constants[4] != 0;
     const CpuTile& last = operands.back();
     if (is_predicated && !*static_cast<const bool*>(last.data)) {
@@ -50,7 +56,18 @@ class Operation {
     return *static_cast<const std::int64_t*>(scalar.data);
   }
 
+  /// Whether a rank is out of reach of loads and stores.
+  bool is_far(std::int64_t peer) const {
+    const int lsa_size = scheduler_.lane(rank()).lsa_size();
+    return layout_.network && peer / lsa_size != rank() / lsa_size;
+  }
+
   std::byte* at(std::int64_t rank, std::int64_t offset) const { return bases_[rank] + offset; }
+  /// What whoever reads this slot there waits by; signals of messages are counted by it too.
+  const std::byte* reader(std::int64_t rank) const { return at(rank, layout_.received(slot_)); }
+  std::uint32_t* word(std::int64_t rank, std::int64_t offset) const {
+    return reinterpret_cast<std::uint32_t*>(at(rank, offset));
+  }
   ChannelCount count(std::int64_t offset) const {
     ChannelCount count;
     std::memcpy(&count, at(rank(), offset), sizeof(count));
@@ -76,6 +93,33 @@ class Operation {
     }
   }
 
+  /// The message as it is to lie in a buffer.
+  std::vector<std::byte> image(std::span<const CpuTile> values, std::uint32_t sequence) const {
+    std::vector<std::byte> image(static_cast<std::size_t>(layout_.message_bytes));
+    for (std::size_t field = 0; field < values.size(); ++field) {
+      for (const int half : {0, 1}) {
+        message_.write_half(image.data(), field, half, values[field], sequence);
+      }
+    }
+    if (layout_.carrying == Carrying::kTagged) {
+      CpuMessage::write_sender(image.data(), static_cast<std::uint32_t>(rank()), sequence);
+    }
+    return image;
+  }
+  /// Puts it to a far rank, and tells of it there. All of a slot's messages take one context,
+  /// whichever instance sends them, so that they come in their order.
+  void put(std::int64_t peer, std::byte* to, const std::vector<std::byte>& image,
+           Network::Place place) const {
+    scheduler_.pass_access(instance_);
+    network().send(route(peer), {{to, image.data(), image.size()}});
+    network().signal(route(peer), place, 1);
+  }
+  void signal(std::int64_t peer, Network::Place place) const {
+    scheduler_.pass_access(instance_);
+    network().signal(route(peer), place, 1);
+  }
+  Network& network() const { return scheduler_.network(); }
+
   void claim(const void* object, std::string_view what) const {
     scheduler_.claim(instance_, object, site_, what);
   }
@@ -95,6 +139,10 @@ class Operation {
   AwaitedInstance namesake(int rank) const { return {rank, instance_.linear_program_id()}; }
 
  private:
+  Network::Route route(std::int64_t peer) const {
+    return {rank(), static_cast<int>(slot_ % Network::kNumContexts), static_cast<int>(peer)};
+  }
+
   CpuInstance& instance_;
   Scheduler& scheduler_;
   std::byte* const* bases_;
@@ -111,10 +159,12 @@ class HasRoom final : public WaitCondition {
       : operation_(operation), peer_(peer), sent_(sent) {}
 
   std::uint32_t* credit() const {
-    const std::int64_t offset = operation_.layout().credit(peer_, operation_.slot());
-    return reinterpret_cast<std::uint32_t*>(operation_.at(operation_.rank(), offset));
+    return operation_.word(operation_.rank(), operation_.layout().credit(peer_, operation_.slot()));
   }
-  std::uint32_t num_unread() const { return sent_ - __atomic_load_n(credit(), __ATOMIC_ACQUIRE); }
+  std::uint32_t num_unread() const {
+    if (operation_.is_far(peer_)) return sent_ - operation_.network().signals({credit()});
+    return sent_ - __atomic_load_n(credit(), __ATOMIC_ACQUIRE);
+  }
   bool is_met() const override {
     return num_unread() < static_cast<std::uint32_t>(operation_.layout().depth);
   }
@@ -129,16 +179,24 @@ class HasRoom final : public WaitCondition {
   std::uint32_t sent_;
 };
 
-/// A message is there, whoever sends it.
+/// A message is there, whoever sends it, and whichever way it came.
 class HasMessage final : public WaitCondition {
  public:
   HasMessage(const Operation& operation, const std::byte* buffer, std::uint32_t sequence)
       : operation_(operation), buffer_(buffer), sequence_(sequence) {}
 
-  bool is_met() const override {
+  bool is_met() const override { return is_near() || is_far(); }
+  bool is_near() const {
     std::uint32_t tag = 0;
     std::memcpy(&tag, buffer_ + device::kWordBytes, sizeof(tag));  // the sender's
     return tag == sequence_ && operation_.message().has_arrived(buffer_, sequence_);
+  }
+  bool is_far() const {
+    if (!operation_.layout().network) return false;
+    const int rank = operation_.rank();
+    const std::uint32_t received =
+        *operation_.word(rank, operation_.layout().network_received(operation_.slot()));
+    return operation_.network().signals({operation_.reader(rank)}) != received;
   }
   std::string missing() const override {
     return fmt::format("message {} to slot {} of rank {} didn't come", sequence_, operation_.slot(),
@@ -161,10 +219,9 @@ class HaveExchanged final : public WaitCondition {
   std::vector<AwaitedInstance> awaited() const override {
     std::vector<AwaitedInstance> missing;
     for (int source = 0; source < operation_.world(); ++source) {
-      if (source == operation_.rank()) continue;
-      const std::byte* from = operation_.buffer(operation_.rank(), count_.buffer, source);
-      if (operation_.message().has_arrived(from, count_.sequence + 1)) continue;
-      missing.push_back(operation_.namesake(source));
+      if (source != operation_.rank() && !has_come(source)) {
+        missing.push_back(operation_.namesake(source));
+      }
     }
     return missing;
   }
@@ -173,6 +230,16 @@ class HaveExchanged final : public WaitCondition {
   }
 
  private:
+  bool has_come(int source) const {
+    const int rank = operation_.rank();
+    if (operation_.is_far(source)) {
+      const std::uint32_t count = operation_.network().signals({operation_.reader(rank), source});
+      return static_cast<std::int32_t>(count - (count_.sequence + 1)) >= 0;
+    }
+    return operation_.message().has_arrived(operation_.buffer(rank, count_.buffer, source),
+                                            count_.sequence + 1);
+  }
+
   const Operation& operation_;
   ChannelCount count_;
 };
@@ -194,10 +261,16 @@ void send(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* const
   const HasRoom has_room(operation, peer, count.sequence);
   operation.wait(has_room, has_room.credit());
 
-  std::byte* to = operation.buffer(peer, count.buffer, 0);
-  operation.write(to, values, count.sequence + 1);
-  CpuMessage::write_sender(to, static_cast<std::uint32_t>(operation.rank()), count.sequence + 1);
-  operation.notify(to);
+  if (operation.is_far(peer)) {
+    const std::int64_t to = operation.layout().network_buffer(operation.slot(), count.buffer);
+    operation.put(peer, operation.at(peer, to), operation.image(values, count.sequence + 1),
+                  {operation.reader(peer)});
+  } else {
+    std::byte* to = operation.buffer(peer, count.buffer, 0);
+    operation.write(to, values, count.sequence + 1);
+    CpuMessage::write_sender(to, static_cast<std::uint32_t>(operation.rank()), count.sequence + 1);
+    operation.notify(operation.reader(peer));
+  }
   operation.advance(own, count);
 }
 
@@ -211,16 +284,28 @@ void recv(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* const
   const ChannelCount count = operation.count(own);
   operation.claim(operation.at(operation.rank(), own), "receives from the same slot");
   const std::byte* from = operation.buffer(operation.rank(), count.buffer, 0);
-  operation.wait(HasMessage(operation, from, count.sequence + 1), from);
+  const HasMessage has_message(operation, from, count.sequence + 1);
+  operation.wait(has_message, operation.reader(operation.rank()));
+  const bool is_far = !has_message.is_near();
+  if (is_far) {
+    from = operation.at(operation.rank(),
+                        operation.layout().network_buffer(operation.slot(), count.buffer));
+  }
 
   for (std::size_t field = 0; field < num_values; ++field) {
     operation.message().read(from, field, values[field]);
   }
-  const std::int64_t offset = operation.layout().credit(operation.rank(), operation.slot());
-  std::byte* credit = operation.at(CpuMessage::sender(from), offset);
-  operation.pass_access();
-  __atomic_store_n(reinterpret_cast<std::uint32_t*>(credit), count.sequence + 1, __ATOMIC_RELEASE);
-  operation.notify(credit);
+  const std::uint32_t sender = CpuMessage::sender(from);
+  std::uint32_t* credit =
+      operation.word(sender, operation.layout().credit(operation.rank(), operation.slot()));
+  if (is_far) {
+    ++*operation.word(operation.rank(), operation.layout().network_received(operation.slot()));
+    operation.signal(sender, {credit});
+  } else {
+    operation.pass_access();
+    __atomic_store_n(credit, count.sequence + 1, __ATOMIC_RELEASE);
+    operation.notify(credit);
+  }
   operation.advance(own, count);
 }
 
@@ -239,12 +324,20 @@ void exchange(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* c
   const ChannelCount count = operation.count(own);
   operation.claim(operation.at(rank, own), "exchanges in the same slot");
 
+  const std::vector<std::byte> image = operation.layout().network
+                                           ? operation.image(values, count.sequence + 1)
+                                           : std::vector<std::byte>();
   for (std::size_t i = 1; i < num_ranks; ++i) {
     const auto peer = static_cast<std::int64_t>((static_cast<std::size_t>(rank) + i) % num_ranks);
+    if (operation.is_far(peer)) {
+      operation.put(peer, operation.buffer(peer, count.buffer, rank), image,
+                    {operation.reader(peer), rank});
+      continue;
+    }
     operation.write(operation.buffer(peer, count.buffer, rank), values, count.sequence + 1);
-    operation.notify(operation.at(peer, own));
+    operation.notify(operation.reader(peer));
   }
-  operation.wait(HaveExchanged(operation, count), operation.at(rank, own));
+  operation.wait(HaveExchanged(operation, count), operation.reader(rank));
   for (std::size_t source = 0; source < num_ranks; ++source) {
     const bool is_own = source == static_cast<std::size_t>(rank);
     const auto from = static_cast<std::int64_t>(source);
@@ -256,7 +349,8 @@ void exchange(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* c
         message.read(operation.buffer(rank, count.buffer, from), field, result);
       }
     }
-    if (is_own || operation.layout().carrying != Carrying::kReserved) continue;
+    const bool has_tags = operation.layout().carrying != Carrying::kReserved;
+    if (is_own || has_tags || operation.is_far(from)) continue;  // nothing to clear
     operation.pass_access();
     message.clear(operation.buffer(rank, operation.layout().previous(count.buffer), from));
   }

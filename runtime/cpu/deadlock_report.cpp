@@ -98,8 +98,11 @@ HangError deadlock_error(const Scheduler& scheduler) {
   }
   if (first == nullptr) throw InternalError("a launch stands still, and nothing in it waits");
   const RankLaunch& launch = scheduler.ranks()[static_cast<std::size_t>(first->rank)];
-  std::string text = fmt::format("deadlock in `{}` on {} virtual ranks: no instance can go on",
-                                 launch.kernel->artifact().kernel, scheduler.ranks().size());
+  const Target& target = launch.kernel->artifact().target;
+  std::string text = fmt::format(
+      "deadlock in `{}` on {} virtual ranks: no instance can go on{}",
+      launch.kernel->artifact().kernel, scheduler.ranks().size(),
+      target.lsa_size < target.world_size ? ", nothing is under way in the network" : "");
   for (const auto& [key, program_ids] : lines) {
     text += fmt::format("\n  rank {}, {}: {}", key.first, describe(program_ids), key.second);
   }

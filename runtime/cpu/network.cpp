@@ -118,15 +118,23 @@ void Network::pass(const Notify& notify) {
   }
 }
 
-/// Any of them, but for a signal that must come behind others: then the first one of all.
+/// Any of them, but for a signal that must come behind others: then the first one of those.
 std::size_t Network::choose(const Stream& stream) {
-  const std::size_t chosen = below(stream.operations.size());
-  const Operation& operation = *stream.operations[chosen];
-  if (operation.kind != Operation::Kind::kSignal || !operation.is_ordered) return chosen;
-  for (std::size_t i = 0; i < chosen; ++i) {
-    if (stream.operations[i]->kind != Operation::Kind::kGet) return i;
+  const auto& operations = stream.operations;
+  const auto must_wait_for = [&](std::size_t chosen) {
+    const auto last = operations.begin() + static_cast<std::ptrdiff_t>(chosen);
+    return std::find_if(operations.begin(), last, [&](const auto& earlier) {
+      if ((*last)->kind != Operation::Kind::kSignal) return false;
+      const bool is_put = earlier->kind == Operation::Kind::kPut;
+      return earlier->kind == Operation::Kind::kSignal || (is_put && (*last)->is_ordered);
+    });
+  };
+  auto chosen = static_cast<std::size_t>(below(operations.size()));
+  while (true) {
+    const auto first = static_cast<std::size_t>(must_wait_for(chosen) - operations.begin());
+    if (first == chosen) return chosen;
+    chosen = first;
   }
-  return chosen;
 }
 
 bool Network::deliver_one(const Notify& notify) {

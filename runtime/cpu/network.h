@@ -57,7 +57,7 @@ class Network {
   /// A put that reads its source at once.
   void send(const Route& route, std::vector<Run> runs);
   void get(const Route& route, std::vector<Run> runs, const Ticket& ticket);
-  /// `is_ordered`: behind what was put before; else at any time.
+  /// `is_ordered`: behind what was put before; else behind earlier signals alone.
   void signal(const Route& route, Place place, std::uint32_t n, bool is_ordered = true);
 
   /// Signals that have come; wraps around.

@@ -55,12 +55,22 @@ struct alignas(8) ChannelCount {
 ///   ChannelCount sent[peer][slot]    kTagged: by the one who sends to the peer's slot
 ///   uint32_t credits[peer][slot]     kTagged: messages that the peer has read, which it stores
 ///   buffers[slot][buffer][source]    a source per rank, but for kTagged, which has one
+///
+/// Where the network reaches some ranks, kTagged has a second set of buffers for what it brings:
+///
+///   uint32_t network_received[slot]  behind the credits, by the one who reads the slot: of its
+///                                    messages, those that came over the network
+///   network_buffers[slot][buffer]    behind the buffers
+///
+/// and each message and each credit that travels so is told of by a signal, whose numbers count from
+/// the channel's first one: `data_signal` and so on.
 struct ChannelLayout {
   Carrying carrying;
   int world;
   int64_t slots;          ///< of one rank; of exchanges: of all dimensions behind the world's
   int depth;              ///< of kTagged
   int64_t message_bytes;  ///< of one buffer and source: a multiple of kMessageAlignment
+  bool network = false;   ///< some ranks are out of reach of loads and stores
 
   TILEWIRE_CONSTEXPR int num_buffers() const {
     return carrying == Carrying::kTagged ? depth : carrying == Carrying::kExchange ? 2 : 3;
@@ -79,13 +89,39 @@ struct ChannelLayout {
   TILEWIRE_CONSTEXPR int64_t credit(int64_t peer, int64_t slot) const {
     return sent(world, 0) + (peer * slots + slot) * static_cast<int64_t>(sizeof(uint32_t));
   }
+  TILEWIRE_CONSTEXPR int64_t network_received(int64_t slot) const {
+    return credit(world, 0) + slot * static_cast<int64_t>(sizeof(uint32_t));
+  }
   TILEWIRE_CONSTEXPR int64_t buffers() const {
-    return up_to_line(carrying == Carrying::kTagged ? credit(world, 0) : received(slots));
+    if (carrying != Carrying::kTagged) return up_to_line(received(slots));
+    return up_to_line(network ? network_received(slots) : credit(world, 0));
   }
   TILEWIRE_CONSTEXPR int64_t buffer(int64_t slot, int64_t buffer, int64_t source) const {
     return buffers() + ((slot * num_buffers() + buffer) * num_sources() + source) * message_bytes;
   }
-  TILEWIRE_CONSTEXPR int64_t num_bytes() const { return buffer(slots, 0, 0); }
+  TILEWIRE_CONSTEXPR int64_t network_buffer(int64_t slot, int64_t buffer) const {
+    return this->buffer(slots, 0, 0) + (slot * num_buffers() + buffer) * message_bytes;
+  }
+  TILEWIRE_CONSTEXPR int64_t num_bytes() const {
+    const bool has_both = network && carrying == Carrying::kTagged;
+    return has_both ? network_buffer(slots, 0) : buffer(slots, 0, 0);
+  }
+
+  /// Signals of the network that a channel has.
+  TILEWIRE_CONSTEXPR int64_t num_signals() const {
+    if (!network) return 0;
+    return carrying == Carrying::kTagged ? slots + world * slots : slots * world;
+  }
+  /// kTagged: a message is in the slot's network buffer.
+  TILEWIRE_CONSTEXPR int64_t data_signal(int64_t slot) const { return slot; }
+  /// kTagged: `receiver` has read one of this rank's messages out of its slot.
+  TILEWIRE_CONSTEXPR int64_t credit_signal(int64_t receiver, int64_t slot) const {
+    return slots + receiver * slots + slot;
+  }
+  /// Exchanges: a source's message is in its buffer of the slot.
+  TILEWIRE_CONSTEXPR int64_t source_signal(int64_t slot, int64_t source) const {
+    return slot * world + source;
+  }
 
   /// The buffer of the next message.
   TILEWIRE_CONSTEXPR uint32_t next(uint32_t buffer) const {

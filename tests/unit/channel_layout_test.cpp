@@ -69,7 +69,14 @@ void check_layout(const ChannelLayout& layout) {
       take(layout.sent(peer, slot), sizeof(ChannelCount));
       take(layout.credit(peer, slot), sizeof(std::uint32_t));
     }
+    if (layout.network && layout.carrying == Carrying::kTagged) {
+      take(layout.network_received(slot), sizeof(std::uint32_t));
+    }
     for (int buffer = 0; buffer < layout.num_buffers(); ++buffer) {
+      if (layout.network && layout.carrying == Carrying::kTagged) {
+        REQUIRE(layout.network_buffer(slot, buffer) % kMessageAlignment == 0);
+        take(layout.network_buffer(slot, buffer), layout.message_bytes);
+      }
       for (int source = 0; source < layout.num_sources(); ++source) {
         const std::int64_t offset = layout.buffer(slot, buffer, source);
         REQUIRE(offset % kMessageAlignment == 0);
@@ -85,7 +92,35 @@ TEST_CASE("a channel's counts, credits and buffers share no byte") {
     check_layout({Carrying::kTagged, world, 3, 4, 384});
     check_layout({Carrying::kExchange, world, 7, 2, 256});
     check_layout({Carrying::kReserved, world, 4, 3, 128});
+    check_layout({Carrying::kTagged, world, 5, 1, 128, true});
+    check_layout({Carrying::kTagged, world, 3, 4, 384, true});
+    check_layout({Carrying::kExchange, world, 7, 2, 256, true});
   }
+}
+
+TEST_CASE("a channel's signals over the network have a number each") {
+  for (const Carrying carrying : {Carrying::kTagged, Carrying::kExchange, Carrying::kReserved}) {
+    const ChannelLayout layout{carrying, 8, 5, 2, 128, true};
+    std::vector<int> uses(static_cast<std::size_t>(layout.num_signals()), 0);
+    for (std::int64_t slot = 0; slot < layout.slots; ++slot) {
+      const bool is_tagged = carrying == Carrying::kTagged;
+      if (is_tagged) ++uses.at(static_cast<std::size_t>(layout.data_signal(slot)));
+      for (int rank = 0; rank < layout.world; ++rank) {
+        const std::int64_t signal =
+            is_tagged ? layout.credit_signal(rank, slot) : layout.source_signal(slot, rank);
+        ++uses.at(static_cast<std::size_t>(signal));
+      }
+    }
+    CHECK(std::ranges::all_of(uses, [](int count) { return count == 1; }));
+  }
+  CHECK(ChannelLayout{Carrying::kTagged, 8, 5, 2, 128}.num_signals() == 0);
+}
+
+TEST_CASE("without a network a channel lies as it would in a world that loads and stores reach") {
+  const ChannelLayout near{Carrying::kTagged, 8, 5, 2, 128};
+  const ChannelLayout far{Carrying::kTagged, 8, 5, 2, 128, true};
+  CHECK(far.num_bytes() == near.num_bytes() + 5 * 2 * 128 + (far.buffers() - near.buffers()));
+  CHECK(far.credit(7, 4) == near.credit(7, 4));
 }
 
 TEST_CASE("buffers follow each other in turn") {

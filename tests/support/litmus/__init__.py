@@ -4,7 +4,7 @@ Each is a function of a communicator (one rank of it) that returns how many wron
 saw; `rounds` are made inside of the kernel. `broken` names what is left out, which must be seen.
 """
 
-from litmus import barriers, channels, flags, semaphores
+from litmus import barriers, channels, flags, network, semaphores
 
 # Name → the function, and what can be left out of it.
 LITMUS = {
@@ -42,3 +42,18 @@ COUNTED = [
     "exchanges with tags",
     "exchanges with a reserved value",
 ]
+
+# Those that reach any rank: also where the network lies between LSA teams, which then gets wrong
+# what is left out.
+NETWORK = {
+    "puts, then signals": (network.puts_then_signals, ["order", "wait", "flush"]),
+    "puts, then a barrier": (network.puts_then_a_barrier, ["barrier", "relaxed", "read"]),
+    "a store, a put, a signal": (network.a_store_a_put_a_signal, ["order", "mate"]),
+    "puts of all instances": (network.puts_of_all_instances, ["signal", "scope", "read"]),
+    "reads next door": (network.reads_next_door, ["rail", "read"]),
+    "gets of all ranks": (network.gets_of_all_ranks, ["flush", "early"]),
+    "message passing by puts": LITMUS["message passing by puts"],
+    "messages of channels": LITMUS["messages of channels"],
+    "exchanges with tags": LITMUS["exchanges with tags"],
+    "exchanges with a reserved value": LITMUS["exchanges with a reserved value"],
+}

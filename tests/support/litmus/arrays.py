@@ -18,9 +18,10 @@ def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
 
 def make(comm: tw.Communicator, kind: str, *arguments: Any, start: int = 0) -> Any:
     """Semaphores or channels; `start`: how far their counters have come already."""
-    request = {"semaphore": objects.semaphore_request, "channel": objects.channel_request}[kind]
-    first = (comm.size,) if kind == "channel" else ()
-    return comm._make(request(*first, *arguments, start=start))
+    if kind == "semaphore":
+        return comm._make(objects.semaphore_request(*arguments, start=start))
+    network = comm.lsa_size < comm.size
+    return comm._make(objects.channel_request(comm.size, *arguments, start=start, network=network))
 
 
 def total(comm: tw.Communicator, counts: Any) -> int:

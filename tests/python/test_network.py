@@ -1,0 +1,191 @@
+"""Programs whose ranks the network joins, on CPU worlds: right under every seed, and caught where
+they rely on what it doesn't promise."""
+
+import numpy as np
+import pytest
+import tilewire as tw
+from litmus import NETWORK
+
+ROUNDS = 3
+# World → seeds, of each program.
+WORLDS = {"2x2": 200, "4x1": 20, "1x3": 10, "3": 5, "1": 2}
+SLOW_WORLDS = {"3x3": 3, "2x4": 3}
+
+
+def wrong_values(run, world, seed, rounds=ROUNDS, **variant):
+    """How many all ranks saw; a hang counts as well."""
+    try:
+        return sum(tw.spawn(lambda comm: run(comm, rounds, **variant), world=world, seed=seed))
+    except tw.HangError:
+        return 1
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", NETWORK)
+def test_right_under_every_seed(name, world):
+    run, _ = NETWORK[name]
+    for seed in range(WORLDS[world]):
+        assert sum(tw.spawn(lambda comm: run(comm, ROUNDS), world=world, seed=seed)) == 0, seed
+
+
+@pytest.mark.parametrize("world", SLOW_WORLDS)
+@pytest.mark.parametrize("name", NETWORK)
+def test_right_on_larger_worlds_and_several_instances(name, world):
+    run, _ = NETWORK[name]
+    for seed in range(SLOW_WORLDS[world]):
+        wrong = sum(tw.spawn(lambda comm: run(comm, 2, grid=5), world=world, seed=seed))
+        assert wrong == 0, seed
+
+
+@pytest.mark.parametrize("name", ["puts, then signals", "puts of all instances"])
+def test_right_on_16x8(name):
+    run, _ = NETWORK[name]
+    assert sum(tw.spawn(lambda comm: run(comm, 1, grid=1, K=5), world="16x8", seed=1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [(name, each) for name, (_, left_out) in NETWORK.items() for each in left_out],
+)
+def test_what_is_left_out_shows(name, broken):
+    run, _ = NETWORK[name]
+    assert any(wrong_values(run, "2x2", seed, broken=broken) for seed in range(200))
+
+
+@tw.kernel
+def put_rows(x: tw.Window["T", "H"], w: tw.Window["T", "H"], to: tw.i32, *, H: tw.const):
+    for row in tw.persistent(T):
+        tw.put(w.at((tw.rank() + to) % tw.world_size())[row, :], x[row, :])
+
+
+def test_a_seed_repeats_a_run_of_the_network():
+    """What has come when a launch ends depends on the seed alone; all of it is there behind
+    `comm.barrier()`."""
+
+    def run(seed):
+        with tw.init(virtual="2x2", seed=seed) as comm:
+            x, w = comm.window((20, 8), tw.f32), comm.window((20, 8), tw.f32)
+            for rank in range(4):
+                x.at(rank)[...] = rank + 1
+            put_rows[2](x, w, 2)
+            seen = np.stack([w.at(rank).copy() for rank in range(4)])
+            comm.barrier()
+            assert all((w.at(rank) == (rank + 2) % 4 + 1).all() for rank in range(4))
+            return seen
+
+    seen = [run(seed) for seed in range(12)]
+    assert any((each == 0).any() for each in seen)
+    assert len({each.tobytes() for each in seen}) > 1
+    for seed in (0, 5):
+        assert (run(seed) == seen[seed]).all()
+
+
+def test_the_end_of_a_kernel_has_read_what_it_put():
+    def main(comm, seed):
+        x, w = comm.window((20, 8), tw.f32), comm.window((20, 8), tw.f32)
+        x.numpy()[...] = comm.rank + 1
+        comm.barrier()
+        put_rows[2](x, w, 2)
+        x.numpy()[...] = 99
+        comm.barrier()
+        return bool((w.numpy() == (comm.rank + 2) % 4 + 1).all())
+
+    for seed in range(20):
+        assert all(tw.spawn(lambda comm: main(comm, 0), world="2x2", seed=seed)), seed
+
+
+@tw.kernel
+def put_and_leave(x: tw.Window["N"], w: tw.Window["N"]):
+    tw.put(w.at((tw.rank() + 1) % tw.world_size())[:], x[:])
+
+
+def test_what_is_under_way_to_memory_that_is_freed_is_dropped():
+    for seed in range(10):
+        with tw.init(virtual="4x1", seed=seed) as comm:
+            for _ in range(3):
+                x, w = comm.window(64, tw.f32), comm.window(64, tw.f32)
+                put_and_leave[1](x, w)
+                comm.free(x)
+                comm.free(w)
+                del x, w
+            again = comm.window(64, tw.f32)
+            comm.barrier()
+            assert all((again.at(rank) == 0).all() for rank in range(4))
+
+
+@tw.kernel
+def wait_for_two(sem: tw.Semaphore["N"]):
+    if tw.rank() != 0:
+        tw.signal(sem.at(0)[0])
+    else:
+        tw.wait(sem[0], 4)
+
+
+def test_a_deadlock_comes_when_the_network_has_delivered_all():
+    with tw.init(virtual="2x2", seed=3) as comm, pytest.raises(tw.HangError) as caught:
+        wait_for_two[1](comm.semaphore(1))
+    assert "3 of 4 signals came" in str(caught.value)
+    assert "nothing is under way in the network" in str(caught.value)
+
+
+@tw.kernel
+def signal_rank(sem: tw.Semaphore["N"], r: tw.i32):
+    tw.signal(sem.at(r)[0])
+
+
+def test_a_rank_that_does_not_exist():
+    with tw.init(virtual="2x2") as comm, pytest.raises(tw.UserError) as caught:
+        signal_rank[1](comm.semaphore(1), 4)
+    assert "there is no rank 4 among 4" in str(caught.value)
+    assert caught.value.line == signal_rank.source.line(signal_rank.source.function) + 1
+
+
+@tw.kernel
+def put_parts(x: tw.Tensor["T", "H"], w: tw.Window["T", "H"], rows: tw.Tensor["R"], end: tw.i32, *,
+              H: tw.const, R: tw.const):  # fmt: skip
+    """Rows that an index tile names, a block that the edge cuts, a row that isn't there."""
+    other = w.at((tw.rank() + 2) % 4)
+    chosen = tw.load(rows[:])
+    tw.put(other[chosen, :], tw.load(x[chosen, :]))
+    tw.barrier()
+    tw.put(other[tw.ds(1, 2), tw.ds(H - 3, 8)], tw.full((2, 8), 7, tw.f32))
+    tw.put(other[end, :], tw.full((H,), 8, tw.f32))
+    tw.barrier()
+
+
+@pytest.mark.parametrize("world", ["2x2", "4"])
+def test_parts_of_windows(world):
+    rows = np.array([4, -1, 0, 9], np.int32)  # some outside of the window
+    with tw.init(virtual=world) as comm:
+        w = comm.window((6, 12), tw.f32)
+        x = [np.full((6, 12), rank + 1, np.float32) for rank in range(4)]
+        put_parts[1](x, w, [rows] * 4, 6)
+        expected = np.zeros((4, 6, 12), np.float32)
+        for rank in range(4):
+            expected[rank, [0, 4]] = (rank + 2) % 4 + 1
+            expected[rank, 1:3, 9:] = 7
+            assert (w.at(rank) == expected[rank]).all()
+
+
+@tw.kernel
+def put_records(x: tw.Window["N"], w: tw.Window["N"], y: tw.Window["N"]):
+    other = (tw.rank() + 2) % 4
+    tw.put(w.at(other)[0:3], x[0:3])
+    tw.put(y.at(other)[1], tw.load(x[0]))
+    tw.put_value(w.at(other).source[3], tw.rank())
+    tw.barrier()
+
+
+def test_records():
+    kind = tw.record(q=tw.f16[4], source=tw.i32)
+    with tw.init(virtual="2x2") as comm:
+        x, w, y = (comm.window(4, kind) for _ in range(3))
+        for rank in range(4):
+            x.at(rank)["q"] = rank + 1
+            x.at(rank)["source"] = 10 * rank
+        put_records[1](x, w, y)
+        for rank in range(4):
+            other = (rank + 2) % 4
+            assert (w.at(rank)["q"] == [[other + 1] * 4] * 3 + [[0] * 4]).all()
+            assert w.at(rank)["source"].tolist() == [10 * other] * 3 + [other]
+            assert y.at(rank)["source"].tolist() == [0, 10 * other, 0, 0]
