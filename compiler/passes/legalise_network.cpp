@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "compiler/ops/op.h"
@@ -53,6 +54,13 @@ Value* own_rank(Inserter& insert) {
 std::string describe(const Target& target) {
   return fmt::format("on `{}` (teams of {} in a world of {})", target.to_string(), target.lsa_size,
                      target.world_size);
+}
+
+/// What an op that needs reach does with a view.
+std::string describe_use(const Statement& use) {
+  if (use.kind != StatementKind::kOp) return "what chooses it";
+  if (use.is("put")) return "the source of put";
+  return use.is("get") ? "what get fills" : std::string(use.op->name);
 }
 
 void append_yield(Region& region, const SourceLocation& location) {
@@ -127,8 +135,7 @@ void NetworkPlaces::add(const Statement& at, bool is_far) {
                     "`{}`; write `.at(r, team=tw.lsa)`, with r counted in that team, or put it "
                     "under `if tw.is_lsa(r):`. Any rank is reached by put, put_value, get, signal "
                     "and send",
-                    use->kind == StatementKind::kOp ? use->op->name : "what chooses it",
-                    target_.lsa_size, target_.world_size, target_.to_string()),
+                    describe_use(*use), target_.lsa_size, target_.world_size, target_.to_string()),
         at.location);
   }
   const Statement* use = any_use(at.result());
