@@ -92,9 +92,12 @@ void define_memory(GpuWorldClass& world) {
   world
       .def(
           "window",
-          [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream,
-             const std::string& call) { return self.window(num_bytes, to_stream(stream), call); },
-          py::arg("num_bytes"), py::arg("stream"), py::arg("call") = "comm.window", WithoutGil())
+          [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream, const std::string& call,
+             std::uint64_t num_signals) {
+            return self.window(num_bytes, to_stream(stream), call, num_signals);
+          },
+          py::arg("num_bytes"), py::arg("stream"), py::arg("call") = "comm.window",
+          py::arg("num_signals") = 0, WithoutGil())
       .def(
           "reserve",
           [](GpuWorld& self, std::size_t num_bytes, std::uintptr_t stream) {

@@ -88,7 +88,7 @@ def _view_of(
 def _memory_for(comm: GpuCommunicator | VirtualGpuCommunicator, request: Request) -> Any:
     """Collective: with its first content on all ranks, where it has one."""
     stream = _tilewire.current_stream(comm._device)
-    memory = comm._world.window(max(request.num_bytes, 1), stream, request.what)
+    memory = comm._world.window(max(request.num_bytes, 1), stream, request.what, request.signals)
     if request.image is not None:
         comm._world.fill(memory, request.image)
     return memory

@@ -36,6 +36,6 @@ union ArgumentValue {
   std::uint64_t scalar;         ///< kScalar: the dtype's bits, in the low bytes
   std::int64_t integer;         ///< kExtent, kStride
 };
-static_assert(sizeof(ArgumentValue) == 32);
+static_assert(sizeof(ArgumentValue) == 40);
 
 }  // namespace tilewire

@@ -12,6 +12,7 @@
 #include "runtime/nccl/agreement.h"
 #include "runtime/nccl/device_structs.h"
 #include "runtime/nccl/nccl_window.h"
+#include "runtime/nccl/signal_reset.h"
 #include "runtime/nccl/virtual_window.h"
 
 namespace tilewire {
@@ -19,8 +20,8 @@ namespace {
 
 constexpr std::size_t kWindowGranularity = 4096;
 
-LaneShape lane_shape(const Device& device, int lsa_size) {
-  return LaneShape::of(device.num_sms(), device.max_ctas_per_sm(), lsa_size);
+LaneShape lane_shape(const Device& device, int lsa_size, const LaneNetwork& network) {
+  return LaneShape::of(device.num_sms(), device.max_ctas_per_sm(), lsa_size, network);
 }
 
 }  // namespace
@@ -30,11 +31,14 @@ void Communicator::make_first_lane() {
   if (world_size() == 1) return;
   const LaneGroup& lane = *lanes_[0];
   exchange_->count_arrivals(std::make_unique<Arrivals>(
-      device_, *lane.window, lane_shape(device_, lsa_size()).num_bytes, rank_, world_size()));
+      device_, *lane.window, lane_shape(device_, lsa_size(), lane_network()).num_bytes, rank_,
+      world_size()));
 }
 
 std::unique_ptr<LaneGroup> Communicator::allocate_lane(int number, const LaneOptions& options) {
-  const LaneShape shape = lane_shape(device_, lsa_size());
+  const LaneShape shape = lane_shape(device_, lsa_size(), lane_network());
+  const std::uint64_t first_signal =
+      take_signals(shape.num_signals, fmt::format("comm.lane({})", number));
   // Lane 0's has room for the host's collective calls as well.
   const std::size_t num_bytes =
       shape.num_bytes + (number == 0 ? Arrivals::num_bytes(world_size()) : 0);
@@ -53,6 +57,7 @@ std::unique_ptr<LaneGroup> Communicator::allocate_lane(int number, const LaneOpt
                                                   .window = handle,
                                                   .place = group->window->place(),
                                                   .shape = shape,
+                                                  .first_signal = first_signal,
                                                   .device_comm = device_comm_,
                                                   .exclusive = options.exclusive}));
   // Nobody signals before everybody's inboxes are clear.
@@ -116,6 +121,11 @@ void Communicator::launch(const GpuKernel& kernel, int grid, cuda::Stream stream
     kernel.launch(grid, stream, values,
                   {.device_comm = device_comm_.data(), .lsa_rank = rank_ % lsa_size()});
   }
+}
+
+void Communicator::reset_signals(std::uint64_t first, std::uint64_t count) {
+  tilewire::reset_signals(device_, target_, device_comm_, num_gin_contexts_, first, count,
+                          exchange_->stream());
 }
 
 void Communicator::barrier() {

@@ -40,6 +40,7 @@ class Communicator : public GpuWorld {
   void agree(std::string_view what, std::uint64_t value) override;
   std::vector<Allocation> exchange(std::string_view call, const Allocation& own) override;
   std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) override;
+  void reset_signals(std::uint64_t first, std::uint64_t count) override;
 
  private:
   Communicator(const Device& device, nccl::Comm comm, bool owned, int rank, Target target);

@@ -134,6 +134,7 @@ void Communicator::find_capabilities(const RankPlace& place) {
   target_.gin = capabilities_.has(Feature::kNetwork);
   num_gin_contexts_ = capabilities_.num_gin_contexts();
   num_gin_signals_ = target_.gin ? Environment::get().gin_signals : 0;
+  signals_ = SignalPool(static_cast<std::uint64_t>(num_gin_signals_));
   const std::string notice = capabilities_.notice();
   if (rank_ == 0 && !notice.empty()) std::fprintf(stderr, "tilewire: %s\n", notice.c_str());
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,8 @@ std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds 
 
 }  // namespace
 
-LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
+LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size,
+                        const LaneNetwork& network) {
   constexpr std::uint64_t kAlignment = 128;
   LaneShape shape;
   shape.num_slots = static_cast<std::uint32_t>(num_sms * max_ctas_per_sm);
@@ -40,6 +42,15 @@ LaneShape LaneShape::of(int num_sms, int max_ctas_per_sm, int lsa_size) {
       aligned(shape.grid_offset + std::uint64_t{device::kGridWordBytes} * (lsa_size + 1));
   shape.num_bytes =
       shape.launch_offset + device::kLaunchLogOffset + sizeof(device::LaunchLog) * lsa_size;
+  if (network.num_contexts == 0) return shape;
+  const auto served = static_cast<std::uint32_t>(network.num_signals / 4 / network.world_size);
+  shape.network_slots = std::min(shape.num_slots, served);
+  shape.num_contexts = static_cast<std::uint32_t>(network.num_contexts);
+  shape.num_signals = std::uint64_t{shape.network_slots} * network.world_size;
+  shape.network_phase_offset = aligned(shape.num_bytes);
+  shape.staging_offset = aligned(shape.network_phase_offset + 4 * shape.num_signals);
+  shape.staging_bytes = kStagingBytes;
+  shape.num_bytes = shape.staging_offset + shape.staging_bytes;
   return shape;
 }
 
@@ -65,7 +76,13 @@ Lane::Lane(const Device& device, Setup setup)
                 .lsa_stride = setup_.place.stride,
                 .launch_hash = 0,
                 .lsa_rank = static_cast<std::uint16_t>(setup_.rank - setup_.place.first_rank),
-                .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size)};
+                .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size),
+                .first_signal = setup_.first_signal,
+                .network_phase_offset = setup_.shape.network_phase_offset,
+                .staging_offset = setup_.shape.staging_offset,
+                .staging_bytes = setup_.shape.staging_bytes,
+                .network_slots = setup_.shape.network_slots,
+                .num_contexts = setup_.shape.num_contexts};
   context_ = {.device_comm = setup_.device_comm.data(),
               .lane = &arguments_,
               .exclusive = setup_.exclusive,
@@ -81,7 +98,10 @@ void Lane::launch(const GpuKernel& kernel, int grid, cuda::Stream stream,
   if (stop_word() != kStopRun) [[unlikely]]
     raise_stopped();
   const Resources& resources = kernel.artifact().resources;
-  if ((resources.two_sided || resources.grid_barrier) && !order_.is_settled(stream)) {
+  // What stages uses the same memory from launch to launch.
+  const bool is_chained =
+      resources.two_sided || resources.grid_barrier || resources.staging_bytes > 0;
+  if (is_chained && !order_.is_settled(stream)) {
     order_after_last(stream);
   }
   try {

@@ -14,18 +14,38 @@
 
 namespace tilewire {
 
+/// What a lane is given of its communicator's network; all 0 where there is none.
+struct LaneNetwork {
+  int world_size = 0;
+  int num_contexts = 0;
+  int num_signals = 0;  ///< of the communicator
+  bool operator==(const LaneNetwork&) const = default;
+};
+
 /// The size of a lane's state and where its parts lie in it (see `device::Lane`).
 struct LaneShape {
+  /// Where tiles and messages lie until the network has read them.
+  static constexpr std::uint64_t kStagingBytes = std::uint64_t{32} << 20;
+
   std::uint32_t num_slots = 0;  ///< barrier slots: the GPU's largest co-resident grid
   std::uint64_t barrier_offset = 0;
   std::uint64_t phase_offset = 0;
   std::uint64_t grid_offset = 0;
   std::uint64_t launch_offset =
       0;  ///< the word of the running launch, and `device::LaunchLog`s behind it
+  /// Barrier slots over the network: as many, as far as a quarter of the communicator's signals
+  /// goes.
+  std::uint32_t network_slots = 0;
+  std::uint32_t num_contexts = 0;
+  std::uint64_t num_signals = 0;  ///< of those barriers
+  std::uint64_t network_phase_offset = 0;
+  std::uint64_t staging_offset = 0;
+  std::uint64_t staging_bytes = 0;
   std::uint64_t num_bytes = 0;
 
   /// For kernels of any size on a GPU with `num_sms` that holds `max_ctas_per_sm` each.
-  static LaneShape of(int num_sms, int max_ctas_per_sm, int lsa_size);
+  static LaneShape of(int num_sms, int max_ctas_per_sm, int lsa_size,
+                      const LaneNetwork& network = {});
 };
 
 /// The synchronisation state that launches of one rank share. Its two-sided launches never overlap:
@@ -33,7 +53,8 @@ struct LaneShape {
 /// the last one, a launch waits for what that stream held when it was made. Launches recorded into
 /// one graph are ordered among themselves alike, and not against eager launches: the caller orders
 /// replays against the lane's other work. A stream must outlive the lane's next launch after its
-/// own. One-sided launches are ordered by their streams only.
+/// own. So it is with launches that stage what they send over the network; other one-sided ones are
+/// ordered by their streams only.
 /// Calls on one lane must not overlap in time; lanes are independent of each other.
 class Lane {
  public:
@@ -43,6 +64,7 @@ class Lane {
     device::WindowHandle window = {};  ///< a window of the lane's own, zeroed on all ranks
     Window::Place place = {};          ///< of that window
     LaneShape shape;
+    std::uint64_t first_signal = 0;      ///< of the shape's `num_signals`
     std::vector<std::byte> device_comm;  ///< `ncclDevComm`
     bool exclusive = false;              ///< nothing else waits on this GPU: no cooperative launch
   };
@@ -59,7 +81,7 @@ class Lane {
   /// Counts from the next launch on.
   void set_exclusive(bool exclusive) { context_.exclusive = exclusive; }
 
-  std::uint32_t num_slots() const { return setup_.shape.num_slots; }
+  const LaneShape& shape() const { return setup_.shape; }
   const device::Lane& arguments() const { return arguments_; }
 
   /// Makes every wait of this lane's kernels return at once; the lane is over.

@@ -15,7 +15,7 @@ std::string LaneOptions::to_string() const {
 }
 
 int LaneGroup::grid_limit() const {
-  const int slots = static_cast<int>(of_rank.front()->num_slots());
+  const int slots = static_cast<int>(of_rank.front()->shape().num_slots);
   return options.num_sms > 0 ? std::min(slots, options.num_sms) : slots;
 }
 

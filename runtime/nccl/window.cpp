@@ -14,12 +14,14 @@ Window::Window(std::size_t num_bytes, Place place, std::vector<device::WindowHan
   add_window_range(place_.flat_base, flat_bytes());
 }
 
-Window::Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes)
+Window::Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes,
+               std::uint64_t first_signal)
     : num_bytes_(num_bytes), place_(whole.place_), handles_(whole.handles_), is_part_(true) {
   place_.flat_base += offset;
   for (device::WindowHandle& handle : handles_) {
     handle.offset += offset;
     handle.local = static_cast<char*>(handle.local) + offset;
+    handle.first_signal = first_signal;
   }
 }
 

@@ -30,7 +30,8 @@ class Window {
 
   Window(std::size_t num_bytes, Place place, std::vector<device::WindowHandle> handles);
   /// A part of `whole`, which is released with its whole only and must outlive no use of this.
-  Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes);
+  Window(const Window& whole, std::uint64_t offset, std::size_t num_bytes,
+         std::uint64_t first_signal = 0);
   virtual ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;

@@ -7,6 +7,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/driver/watchdog.h"
+#include "runtime/nccl/network_limits.h"
 
 namespace tilewire {
 
@@ -69,9 +70,14 @@ int GpuWorld::grid_limit(const GpuKernel& kernel, int lane_number) const {
     const LaneGroup& on = lane(lane_number);
     on.check();
     limit = std::min(limit, on.grid_limit());
+    limit = network_grid_limit(kernel.artifact(), on.of_rank.front()->shape(), limit);
   }
   require_one_cluster(kernel.artifact(), limit);
   return whole_clusters(kernel.artifact(), limit);
+}
+
+void GpuWorld::reset_signals(std::uint64_t, std::uint64_t) {
+  throw InternalError("a world without a network has no signals");
 }
 
 void GpuWorld::check() const {

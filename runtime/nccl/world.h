@@ -12,6 +12,7 @@
 #include "runtime/driver/kernel.h"
 #include "runtime/nccl/capabilities.h"
 #include "runtime/nccl/lane_group.h"
+#include "runtime/nccl/signal_pool.h"
 #include "runtime/nccl/window.h"
 #include "runtime/nccl/window_pool.h"
 
@@ -49,9 +50,12 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   /// ranks. It keeps this world. Memory comes from registered segments: first what was given back,
   /// and what every rank has let go of (the last copy of what this returns). `call`: what the user
   /// asked for, which must be the same on all ranks: UserError names both. UserError where
-  /// `stream`, the caller's current one, is being captured.
+  /// `stream`, the caller's current one, is being captured. `num_signals`: signals over the network
+  /// that belong to what it holds (`WindowHandle::first_signal`), all 0; UserError where the
+  /// communicator has none left. Without a network there are none.
   std::shared_ptr<Window> window(std::size_t num_bytes, cuda::Stream stream = nullptr,
-                                 std::string_view call = "comm.window");
+                                 std::string_view call = "comm.window",
+                                 std::uint64_t num_signals = 0);
   /// Collective: on every rank the window holds `image`, then zeros, before the call returns.
   void fill(const Window& window, std::string_view image);
   /// Collective: registers memory for later windows.
@@ -130,6 +134,15 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   void add_segment(std::size_t num_bytes, bool reserved);
   void remove_empty_segments();
   std::shared_ptr<Window> share(int number);
+  void release_window(int number);
+  std::uint64_t take_signals(std::uint64_t count, std::string_view call);
+  /// Sets signals of this process's ranks to 0, before the caller meets the other ranks.
+  virtual void reset_signals(std::uint64_t first, std::uint64_t count);
+  LaneNetwork lane_network() const {
+    return {.world_size = world_size(),
+            .num_contexts = num_gin_contexts_,
+            .num_signals = num_gin_signals_};
+  }
   /// The end of the world where nothing went wrong, and where something did.
   void release_memory();
   void abandon_memory() noexcept;
@@ -145,6 +158,7 @@ class GpuWorld : public std::enable_shared_from_this<GpuWorld> {
   WindowPool pool_;                                  ///< where windows lie in segments
   std::map<int, std::unique_ptr<Window>> segments_;  ///< registered memory, numbered by the pool
   std::map<int, std::shared_ptr<Window>> windows_;   ///< numbered by the pool
+  SignalPool signals_;                               ///< of the network
   bool closed_ = false;
 };
 

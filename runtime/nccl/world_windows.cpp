@@ -11,7 +11,7 @@
 namespace tilewire {
 
 std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream stream,
-                                         std::string_view call) {
+                                         std::string_view call, std::uint64_t num_signals) {
   require_open("comm.window");
   const ContextGuard guard(device_);
   if (num_bytes == 0) throw UserError("comm.window: a window must have at least one element");
@@ -22,9 +22,16 @@ std::shared_ptr<Window> GpuWorld::window(std::size_t num_bytes, cuda::Stream str
     add_segment(WindowPool::segment_bytes(num_bytes), false);
     number = pool_.take(num_bytes);
   }
+  std::uint64_t first_signal = 0;
+  try {
+    first_signal = take_signals(num_signals, call);
+  } catch (const Error&) {
+    pool_.free(*number);
+    throw;
+  }
   const WindowPool::Place& place = pool_.place(*number);
   windows_[*number] =
-      std::make_shared<Window>(*segments_.at(place.segment), place.offset, num_bytes);
+      std::make_shared<Window>(*segments_.at(place.segment), place.offset, num_bytes, first_signal);
   return share(*number);
 }
 
@@ -79,7 +86,7 @@ void GpuWorld::agree_on_allocation(std::string_view call, std::size_t num_bytes)
     }
     for (std::size_t i = 0; i < own.dropped.size(); ++i) own.dropped[i] &= all[rank].dropped[i];
   }
-  for (const int window : pool_.free_dropped(own.dropped)) windows_.erase(window);
+  for (const int window : pool_.free_dropped(own.dropped)) release_window(window);
 }
 
 void GpuWorld::add_segment(std::size_t num_bytes, bool reserved) {
@@ -132,7 +139,23 @@ void GpuWorld::free(const Window& window) {
   barrier();  // no rank's kernel still reads a peer's copy
   found->second->release();
   pool_.free(found->first);
+  release_window(found->first);
+}
+
+/// Its place is free already.
+void GpuWorld::release_window(int number) {
+  const auto found = windows_.find(number);
+  if (found == windows_.end()) return;
+  signals_.give_back(found->second->handle().first_signal);
   windows_.erase(found);
+}
+
+std::uint64_t GpuWorld::take_signals(std::uint64_t count, std::string_view call) {
+  if (num_gin_signals_ == 0 || count == 0) return 0;
+  const std::uint64_t first = signals_.take(count, call);
+  if (signals_.was_used(first)) reset_signals(first, count);
+  signals_.note_used(first);
+  return first;
 }
 
 }  // namespace tilewire

@@ -67,7 +67,10 @@ inline constexpr uint64_t kLaunchLogOffset = 128;  // from Lane::launch_offset t
 /// NCCL's window. Barrier slot layout inside the window, uint32 words:
 /// inbox[slot][source rank of the LSA team], then phase[slot], which only this rank uses. Behind
 /// them, kGridWordBytes apart, the words of grid barriers (grid_barrier.cuh): one for each rank of
-/// the LSA team, then one that only this rank uses.
+/// the LSA team, then one that only this rank uses. In a world with a network, behind those and the
+/// log of launches, uint32 words that only this rank uses: consumed[network slot][source rank of
+/// the world], the signals of barriers over the network that it has waited for; then the staging
+/// memory of tiles and messages on their way (network_staging.cuh).
 struct Lane {
   void* window;             // ncclWindow_t
   void* local;              // address of the window's start in this rank's own memory
@@ -85,6 +88,14 @@ struct Lane {
   uint32_t launch_hash;    // of the launched kernel, its grid and constants; not 0
   uint16_t lsa_rank;
   uint16_t lsa_size;
+  // All of these 0 without a network. Signals of barriers over it have the numbers
+  // first_signal + slot * world + source.
+  uint64_t first_signal;
+  uint64_t network_phase_offset;  // bytes from the window's start to consumed[0][0]
+  uint64_t staging_offset;        // bytes from the window's start
+  uint64_t staging_bytes;         // of all instances of a launch together
+  uint32_t network_slots;         // program instances that barriers over the network can serve
+  uint32_t num_contexts;          // of ncclGin; instance i uses number i % num_contexts
 };
 
 inline constexpr uint32_t kGridWordBytes = 128;
@@ -101,6 +112,7 @@ struct WindowHandle {
   uint64_t offset;  // bytes from the window's start to element 0
   void* local;      // address of this rank's element 0
   uint64_t stride;  // bytes from an LSA rank's copy to the next one's: where peers' element 0 is
+  uint64_t first_signal;  // number of the object's first signal over the network; 0: it has none
 };
 
 /// How the TMA unit finds a tensor's boxes in memory; opaque (`CUtensorMap`).
@@ -111,9 +123,9 @@ struct alignas(64) TensorMap {
 static_assert(sizeof(HangReport) == 32);
 static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
 static_assert(sizeof(Misfit) == 16);
-static_assert(sizeof(Lane) == 104);
+static_assert(sizeof(Lane) == 144);
 static_assert(sizeof(LaunchLog) == 64);
-static_assert(sizeof(WindowHandle) == 32);
+static_assert(sizeof(WindowHandle) == 40);
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);
 
 }  // namespace tilewire::device

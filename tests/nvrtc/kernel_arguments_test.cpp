@@ -86,7 +86,7 @@ TEST_CASE("tensor maps lie among a kernel's parameters, and the runtime can make
   std::vector<ArgumentValue> values(artifact.arguments.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ArgumentSlot& slot = artifact.arguments[i];
-    values[i].window = {nullptr, 0, reinterpret_cast<void*>(0x3000), 0};
+    values[i].window = {nullptr, 0, reinterpret_cast<void*>(0x3000), 0, 0};
     if (slot.kind == ArgumentSlot::Kind::kTensor)
       values[i].pointer = slot.index == 0 ? 0x1000 : 0x2000;
     if (slot.kind == ArgumentSlot::Kind::kStride)

@@ -65,7 +65,7 @@ TEST_CASE("arguments lie where a struct of them would have its fields") {
       offsetof(Reference, factor),      offsetof(Reference, extent),
       offsetof(Reference, device_comm), offsetof(Reference, lane),
       offsetof(Reference, flag_behind), offsetof(Reference, map)};
-  const std::vector<std::size_t> sizes = {8, 32, 4, 1, 8, 8, 200, sizeof(device::Lane), 1, 128};
+  const std::vector<std::size_t> sizes = {8, 40, 4, 1, 8, 8, 200, sizeof(device::Lane), 1, 128};
   REQUIRE(layout.slots.size() == offsets.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     CAPTURE(i);

@@ -1,5 +1,6 @@
 #include "runtime/nccl/world.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "compiler/support/error.h"
@@ -23,6 +24,27 @@ TEST_CASE("a lane's parts don't overlap and serve the largest co-resident grid")
     CHECK(shape.num_slots < device::kGridPhase);
     CHECK(shape.launch_offset % 128 == 0);
     CHECK(shape.launch_offset + device::kLaunchLogOffset + 64ull * lsa_size == shape.num_bytes);
+  }
+}
+
+TEST_CASE("a lane of a world with a network has words for its barriers, and staging memory") {
+  for (const int world_size : {8, 9, 128, 1024}) {
+    CAPTURE(world_size);
+    const int lsa_size = world_size == 9 ? 3 : 4;
+    const LaneNetwork network = {.world_size = world_size, .num_contexts = 4, .num_signals = 65536};
+    const LaneShape near = LaneShape::of(132, 32, lsa_size);
+    const LaneShape shape = LaneShape::of(132, 32, lsa_size, network);
+    CHECK(shape.num_contexts == 4);
+    CHECK(shape.network_slots == std::min<std::uint32_t>(132 * 32, 65536 / 4 / world_size));
+    CHECK(shape.num_signals == std::uint64_t{shape.network_slots} * world_size);
+    CHECK(shape.launch_offset == near.launch_offset);
+    CHECK(shape.network_phase_offset >= near.num_bytes);
+    CHECK(shape.network_phase_offset % 128 == 0);
+    CHECK(shape.staging_offset >= shape.network_phase_offset + 4 * shape.num_signals);
+    CHECK(shape.staging_offset % 128 == 0);
+    CHECK(shape.num_bytes == shape.staging_offset + shape.staging_bytes);
+    CHECK(near.staging_bytes == 0);
+    CHECK(near.network_slots == 0);
   }
 }
 

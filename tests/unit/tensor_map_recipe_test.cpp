@@ -74,7 +74,7 @@ struct Launch {
   std::vector<ArgumentValue> values() const {
     std::vector<ArgumentValue> values(9);
     values[0].pointer = values[1].pointer = address;
-    values[2].window = {nullptr, 0, reinterpret_cast<void*>(address), distance};
+    values[2].window = {nullptr, 0, reinterpret_cast<void*>(address), distance, 0};
     values[3].integer = strides[0];
     values[4].integer = strides[1];
     values[5].integer = rows;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "compiler/jit/artifact.h"
+#include "runtime/nccl/lane.h"
+
+namespace tilewire {
+
+/// The largest grid that a lane serves over the network: each instance has a barrier slot, where
+/// the kernel has barriers, and as much staging memory as one of its tiles or messages takes.
+/// UserError where one alone takes more than there is; `limit` where the kernel uses no network.
+int network_grid_limit(const Artifact& artifact, const LaneShape& shape, int limit);
+
+}  // namespace tilewire
