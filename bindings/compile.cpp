@@ -95,7 +95,7 @@ void bind_compile(py::module_& module) {
   module.def(
       "ptx_of",
       [](const std::string& source, const std::string& name, const std::string& architecture) {
-        const bool has_gin = source.find("gin=1") != std::string::npos;
+        const bool has_gin = source.find("tilewire/network") != std::string::npos;
         const py::gil_scoped_release release;
         return CudaJob::of(source, name, architecture, has_gin ? NcclForm::kFull : NcclForm::kSlim)
             .compile()
@@ -103,6 +103,9 @@ void bind_compile(py::module_& module) {
       },
       py::arg("source"), py::arg("name"), py::arg("architecture"),
       "The PTX of a generated text, for tests.");
+  module.def(
+      "network_has_get", [] { return NcclHeaders::find()->has_network_get(); },
+      "Whether kernels can read other ranks' memory over the network with this NCCL.");
 }
 
 }  // namespace tilewire::bindings

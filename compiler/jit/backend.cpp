@@ -42,7 +42,7 @@ std::string emit_cuda(const Program& lowered, Artifact& artifact) {
 
 CompileJob cuda_job(const Artifact& artifact) {
   check_architecture(artifact.target);
-  const NcclForm form = artifact.target.gin ? NcclForm::kFull : NcclForm::kSlim;
+  const NcclForm form = artifact.resources.network ? NcclForm::kFull : NcclForm::kSlim;
   const auto job = std::make_shared<const CudaJob>(
       CudaJob::of(artifact.source, artifact.kernel + ".cu", artifact.target.architecture, form));
   CacheKey key = begin_key(artifact);
@@ -51,6 +51,14 @@ CompileJob cuda_job(const Artifact& artifact) {
           .key = key.hex(),
           .build = [job] { return job->compile().cubin; },
           .build_middle = [job] { return job->compile().ptx; }};
+}
+
+/// The headers decide, before NVRTC would fail on them.
+void check_network(const Program& lowered) {
+  for_each_statement(lowered.body, [](const Statement& statement) {
+    if (!statement.is("network_get")) return;
+    require_network_get(*NcclHeaders::find(), statement.location);
+  });
 }
 
 struct CpuRegistration {
@@ -104,7 +112,7 @@ const CpuCodegen* cpu_codegen() {
 }
 
 const Backend& Backend::of(const Target& target) {
-  static const Backend cuda = {"cuda", "ptx", "cubin", emit_cuda, cuda_job};
+  static const Backend cuda = {"cuda", "ptx", "cubin", emit_cuda, cuda_job, check_network};
   static const Backend cpu = {"llvm", "", "object", emit_llvm, cpu_job};
   return target.is_cuda() ? cuda : cpu;
 }

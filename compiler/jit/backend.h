@@ -31,6 +31,8 @@ struct Backend {
   /// The artifact's text, deterministic. May complete the artifact.
   std::string (*emit)(const Program& lowered, Artifact& artifact);
   CompileJob (*job)(const Artifact& artifact);
+  /// UserError where the installed libraries lack what the program needs; null: nothing to ask.
+  void (*check)(const Program& lowered) = nullptr;
 
   static const Backend& of(const Target& target);
   /// `ir`, `lowered`, then the three above.

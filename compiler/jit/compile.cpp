@@ -64,13 +64,15 @@ std::string description_of(const Artifact& artifact) {
   return to_json(description);
 }
 
-/// Lowers, describes, and emits the text.
-Artifact emit(Program program, const Target& target, Dump& dump) {
+/// Lowers, describes, and emits the text. `for_binary`: which is compiled next.
+Artifact emit(Program program, const Target& target, Dump& dump, bool for_binary) {
   const Program lowered =
       lower(std::move(program), target,
             [&dump](std::string_view pass, const Program& after) { dump.pass(pass, after); });
   Artifact artifact = describe(lowered, target);
-  artifact.source = Backend::of(target).emit(lowered, artifact);
+  const Backend& backend = Backend::of(target);
+  artifact.source = backend.emit(lowered, artifact);
+  if (for_binary && backend.check != nullptr) backend.check(lowered);
   return artifact;
 }
 
@@ -115,7 +117,7 @@ Artifact compile(Program program, const Target& target, CompileReport* report) {
   Stopwatch stopwatch;
   Dump dump(program, target);
   const Backend& backend = Backend::of(target);
-  Artifact artifact = emit(std::move(program), target, dump);
+  Artifact artifact = emit(std::move(program), target, dump, true);
   told.lower_ms = stopwatch.lap_ms();
   const CompileJob job = backend.job(artifact);
   dump_outputs(dump, backend, artifact, job);
@@ -141,7 +143,7 @@ std::string emit_stage(Program program, const Target& target, std::string_view s
   if (stage == "lowered") return print(lower(std::move(program), target));
   if (stage == backend.binary_stage) return compile(std::move(program), target).binary;
   Dump dump(program, target);
-  Artifact artifact = emit(std::move(program), target, dump);
+  Artifact artifact = emit(std::move(program), target, dump, stage != backend.source_stage);
   if (stage == backend.source_stage) return std::move(artifact.source);
   return backend.job(artifact).build_middle();
 }

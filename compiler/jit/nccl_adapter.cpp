@@ -146,6 +146,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool network_has(const NcclFiles& files, std::string_view text) {
+  const auto file = files.find("nccl_device/gin.h");
+  return file != files.end() && file->second.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+bool network_has_get(const NcclFiles& files) { return network_has(files, " void get("); }
+
+namespace {
+
 /// Standard and CUDA headers that code for NVRTC names, and the template that stands in.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kStandIns = {{
     {"stdint.h", "standard"},      {"stddef.h", "standard"},
@@ -203,6 +214,16 @@ bool is_about_network(const std::string& file) {
   return file.find("/gin") != std::string::npos || file.find("net_device") != std::string::npos;
 }
 
+/// What templates ask about a version's network.
+std::string network_facts(const NcclFiles& files) {
+  std::string text;
+  if (network_has(files, "struct ncclGin_StrongSignalAdd")) {
+    text += "#define TILEWIRE_GIN_STRONG_SIGNALS 1\n";
+  }
+  if (network_has_get(files)) text += "#define TILEWIRE_GIN_GET 1\n";
+  return text;
+}
+
 std::string root_text(const NcclFiles& files, NcclForm form) {
   static constexpr std::array<std::string_view, 7> kSlim = {"coop.h",
                                                             "impl/core__types.h",
@@ -226,6 +247,7 @@ std::string root_text(const NcclFiles& files, NcclForm form) {
   }
   // Amazon's, since 2.31: its headers hold what NVRTC has no form of (flexible arrays of structs).
   text += "#define NCCL_GIN_EFA_GDA_ENABLE 0\n";
+  if (form == NcclForm::kFull) text += network_facts(files);
   for (const auto name : kSlim) include(name);
   if (form == NcclForm::kFull) {
     for (const auto name : kNetwork) include(name);

@@ -28,6 +28,9 @@ inline constexpr const char* kNcclHostHeader = "tilewire_nccl_host.h";
 /// `#include` lines, which are rewritten to paths relative to the include folder.
 std::vector<Header> adapt_nccl_headers(const NcclFiles& files, NcclForm form);
 
+/// Whether a rank can read another's memory over the network (`ncclGin::get`, since 2.30).
+bool network_has_get(const NcclFiles& files);
+
 /// Stand-ins for the standard and CUDA headers that NCCL's and tilewire's device code include, by
 /// the names they are included with. `form` decides how much of <cuda/atomic> there is.
 std::vector<Header> standard_headers(NcclForm form);

@@ -174,6 +174,16 @@ std::vector<fs::path> nccl_include_folders() {
   return folders;
 }
 
+void require_network_get(const NcclHeaders& headers, const SourceLocation& get) {
+  if (headers.has_network_get()) return;
+  throw UserError(
+      fmt::format(
+          "get: NCCL {} ({}) reads no other rank's memory over the network, which NCCL 2.30 "
+          "is the first to do: have that rank `put` it, or use a newer NCCL",
+          headers.version().to_string(), headers.folder().string()),
+      get);
+}
+
 void check_nccl_versions(const NcclVersion& headers, const fs::path& header_folder,
                          const NcclVersion& library, const fs::path& library_path) {
   if (headers == library) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/jit/nccl_adapter.h"
+#include "compiler/support/source_location.h"
 
 namespace tilewire {
 
@@ -45,6 +46,8 @@ class NcclHeaders {
 
   const std::filesystem::path& folder() const { return folder_; }
   const NcclVersion& version() const { return version_; }
+  /// Whether kernels can read other ranks' memory over the network.
+  bool has_network_get() const { return network_has_get(files_); }
   /// In-memory headers; see `adapt_nccl_headers`. Made on first use.
   const std::vector<Header>& headers(NcclForm form) const;
 
@@ -57,6 +60,10 @@ class NcclHeaders {
   struct Adapted;
   std::shared_ptr<Adapted> adapted_;
 };
+
+/// UserError at a program's `get` where kernels of these headers can't read other ranks' memory over
+/// the network.
+void require_network_get(const NcclHeaders& headers, const SourceLocation& get);
 
 /// Folders that may hold NCCL's headers, in the order of `NcclHeaders::find`.
 std::vector<std::filesystem::path> nccl_include_folders();

@@ -14,10 +14,13 @@ struct Field {
 };
 
 /// A channel as the kernel's constants: its layout, and where the fields of a message lie.
-template <Carrying kCarrying_, int kRanks_, int64_t kSlots, int kDepth, typename... Fields>
-struct Channel {
+/// `kHasNetwork_`: some ranks are out of reach of loads and stores.
+template <bool kHasNetwork_, Carrying kCarrying_, int kRanks_, int64_t kSlots, int kDepth,
+          typename... Fields>
+struct AnyChannel {
   static constexpr Carrying kCarrying = kCarrying_;
   static constexpr int kRanks = kRanks_;
+  static constexpr bool kHasNetwork = kHasNetwork_;
   static constexpr Scope kScope = kRanks == 1 ? Scope::kGpu : Scope::kSystem;
 
   /// Bytes in front of a field; of the last one and one more, of the message.
@@ -33,12 +36,17 @@ struct Channel {
   }
   static TILEWIRE_CONSTEXPR ChannelLayout layout() {
     constexpr int64_t kMessageBytes = up_to_line(field_offset(sizeof...(Fields)));
-    return {kCarrying, kRanks, kSlots, kDepth, kMessageBytes};
+    return {kCarrying, kRanks, kSlots, kDepth, kMessageBytes, kHasNetwork};
   }
 
   template <typename V, int kField>
   using PieceOf = Piece<V, packs(kField)>;
 };
+
+template <Carrying kCarrying, int kRanks, int64_t kSlots, int kDepth, typename... Fields>
+using Channel = AnyChannel<false, kCarrying, kRanks, kSlots, kDepth, Fields...>;
+template <Carrying kCarrying, int kRanks, int64_t kSlots, int kDepth, typename... Fields>
+using NetworkChannel = AnyChannel<true, kCarrying, kRanks, kSlots, kDepth, Fields...>;
 
 /// One value of an exchange from each rank, in rank order.
 template <typename V, int kRanks>

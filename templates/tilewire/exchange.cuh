@@ -91,7 +91,7 @@ class ExchangeSlot {
       store_count<Ch::kScope>(count_place_, count_.opened(), count_.now(), check);
   }
 
- private:
+ protected:
   /// Of a field of a source's message in a buffer, from that in buffer 0.
   template <int kField>
   static TILEWIRE_DEVICE int64_t offset_of(uint32_t buffer) {
