@@ -319,6 +319,9 @@ std::int64_t staged_bytes(const Statement& network_store) {
   const auto& shape = network_store.integers("shape");
   if (shape.empty()) return 0;
   std::int64_t bytes = num_bytes(network_store.operands.at(kNumStorePlaces)->type.dtype);
+  // Where elements may be left out, or lie anywhere, it is staged with each of them where it goes.
+  const TileAccess access = TileAccess::of(network_store);
+  if (access.where != nullptr || access.offsets != nullptr) bytes += sizeof(std::int64_t);
   for (const std::int64_t extent : shape) bytes *= extent;
   return bytes;
 }

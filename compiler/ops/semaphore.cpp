@@ -6,6 +6,7 @@
 #include "compiler/codegen/cuda/report.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/object_access.h"
 
 namespace tilewire {
@@ -81,22 +82,33 @@ void emit_signal_cuda(const Statement& statement, CudaEmitter& emitter) {
                              emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
+std::string wait_call(const Statement& statement, const ObjectAccess& access,
+                      const std::string& arguments) {
+  const bool is_one = access.num_elements() == 1;
+  if (statement.flag("network")) {
+    return is_one ? fmt::format("tw::wait_network_semaphore({});", arguments)
+                  : fmt::format("tw::wait_network_semaphores<kThreads>({}, {});",
+                                object_slice(access), arguments);
+  }
+  return is_one ? fmt::format("tw::wait_semaphore<{}>({});", object_scope(statement), arguments)
+                : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", object_scope(statement),
+                              object_slice(access), arguments);
+}
+
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
-  emitter.include("semaphore.cuh");
-  std::string arguments = fmt::format(
-      "{}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
-      emitter.argument(access.values[0]), statement.integer("site"), wait_timeout(statement));
+  const bool network = statement.flag("network");
+  emitter.include(network ? "network_semaphore.cuh" : "semaphore.cuh");
+  std::string arguments =
+      network ? emitter.parameter(parameter_behind(access.pointer)) + ", " : std::string();
+  arguments += fmt::format("{}, {}, lane, {}, {}, {}", emitter.argument(access.pointer),
+                           emitter.argument(access.values[0]), network ? "comm" : "comm.rank",
+                           statement.integer("site"), wait_timeout(statement));
   if (statement.flag("checked")) {
     arguments +=
         ", " + assertion("two program instances wait for one semaphore", statement, emitter);
   }
-  const std::string text =
-      access.num_elements() == 1
-          ? fmt::format("tw::wait_semaphore<{}>({});", object_scope(statement), arguments)
-          : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", object_scope(statement),
-                        object_slice(access), arguments);
-  emit_object_op(access, emitter, text);
+  emit_object_op(access, emitter, wait_call(statement, access, arguments));
 }
 
 void emit_cpu_signal(const Statement& statement, CpuEmitter& emitter) {

@@ -26,7 +26,8 @@ Value* with_shape(const Statement& store) {
 /// The tile that an access reads or writes; null for other ops.
 Value* access_tile(const Statement& statement) {
   if (statement.is("tile_load")) return statement.result();
-  const bool writes = statement.is("tile_store") || statement.is("tile_atomic");
+  const bool writes =
+      statement.is("tile_store") || statement.is("tile_atomic") || statement.is("network_store");
   return writes ? with_shape(statement) : nullptr;
 }
 
@@ -188,10 +189,12 @@ void LayoutGroups::constrain(const Statement& statement) {
   if (tile == nullptr || !tile->type.is_tile()) return;
   of(tile).is_owned |= statement.is("tile_atomic");
   const TileAccess access = TileAccess::of(statement);
-  const int bytes = num_bytes(access.pointer->type.dtype);
+  const bool is_over_network = access.pointer == nullptr;
+  const int bytes = num_bytes((is_over_network ? access.tile : access.pointer)->type.dtype);
   LayoutGroup& group = of(tile);
   group.smallest_bytes = group.smallest_bytes == 0 ? bytes : std::min(group.smallest_bytes, bytes);
-  if (access.vector * bytes == kMaxVectorBytes) return;  // goes in several pieces of 16 bytes
+  // Goes in several pieces of 16 bytes; or through staging memory, whatever its place.
+  if (access.vector * bytes == kMaxVectorBytes || is_over_network) return;
   group.vector_limit =
       group.vector_limit == 0 ? access.vector : std::min(group.vector_limit, access.vector);
 }

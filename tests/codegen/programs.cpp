@@ -6,6 +6,7 @@
 #include "compiler/frontend/builder.h"
 #include "compiler/passes/facts.h"
 #include "compiler/passes/lower.h"
+#include "tests/codegen/network_programs.h"
 
 namespace tilewire {
 namespace {
@@ -223,7 +224,7 @@ Program softmax(const Target& target) {
 
 std::string GoldenProgram::cuda() const {
   const Target parsed = Target::parse(target);
-  const Program lowered = lower(make(parsed), parsed);
+  const Program lowered = is_lowered ? make(parsed) : lower(make(parsed), parsed);
   return emit_cuda_source(lowered, describe(lowered, parsed));
 }
 
@@ -239,6 +240,10 @@ const std::vector<GoldenProgram>& golden_programs() {
       {"loop", "sm_90a", loop},
       {"softmax", "sm_100a", softmax},
       {"while_loop", "sm_90a", while_loop},
+      {"network_puts_2x4", "sm_90a:world=8,lsa=4,gin=1", network_puts, true},
+      {"network_puts_16x8", "sm_100a:world=128,lsa=8,gin=1", network_puts, true},
+      {"network_grid_2x4", "sm_90a:world=8,lsa=4,gin=1", network_grid, true},
+      {"network_channels_2x4", "sm_90a:world=8,lsa=4,gin=1", network_channels, true},
   };
   return programs;
 }

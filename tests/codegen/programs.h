@@ -13,6 +13,7 @@ struct GoldenProgram {
   std::string name;
   std::string target;
   Program (*make)(const Target& target);
+  bool is_lowered = false;  ///< as it is made
 
   /// The CUDA text.
   std::string cuda() const;

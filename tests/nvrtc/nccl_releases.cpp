@@ -63,8 +63,8 @@ void for_each_nccl_release(const OfRelease& test) {
 }
 
 NcclForm form_of(const std::string& source) {
-  const bool network =
-      source.find("gin=1") != std::string::npos || source.find("ncclGin") != std::string::npos;
+  const bool network = source.find("tilewire/network") != std::string::npos ||
+                       source.find("ncclGin") != std::string::npos;
   return network ? NcclForm::kFull : NcclForm::kSlim;
 }
 

@@ -13,6 +13,9 @@ Strong accesses (`relaxed`, `acquire`, …) say in a comment what they are for:
     stop word, report, launch log     book-keeping that orders nothing
 
 Accesses that are `release` or `acquire` by themselves need to say nothing.
+
+What goes over the network is NCCL's code, in functions of its own (templates/tilewire/network.cuh):
+those say nothing, and have rules of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +28,12 @@ from ptx import Function, Instruction, functions_of
 SILENT = {"arrive", "poll", "own phase", "atomic", "packet", "stop word", "report", "launch log"}
 BOOK_KEEPING = {"stop word", "report"}
 RELEASED = {"arrive released", "arrive released here"}
-WAIT_CALL = re.compile(r"\d(wait|take|poll|receive)_\w+")  # in a mangled name
+WAIT_CALL = re.compile(r"\d(wait|await|take|poll|receive)_\w+")  # in a mangled name
+NETWORK = re.compile(  # functions that hold NCCL's code
+    r"\dnetwork_(put_bytes|put_word|put_message|add_signal|flush_puts|read_signal|get_runs)"
+)
+POST = re.compile(r"\dnetwork_put_(bytes|word)")  # whose caller has fenced
+RELEASING = re.compile(r"\dnetwork_(put_message|add_signalILb1|get_runs)")  # which fence themselves
 
 
 @dataclass
@@ -38,6 +46,11 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.functions = functions_of(self.ptx)
+
+    @property
+    def own_functions(self) -> list[Function]:
+        """Those of tilewire's code."""
+        return [each for each in self.functions if not NETWORK.search(each.name)]
 
     @property
     def world(self) -> int:
@@ -124,7 +137,7 @@ def only_constants_go_through_the_read_only_path(kernel: Kernel):
         return name in constants
 
     tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         origins = origins_of(function, tables)
         for each in function.instructions:
             if not each.name.startswith("ld.global.nc"):
@@ -170,7 +183,7 @@ def origins_of(function: Function, tables: list[str]) -> dict[str, set[Origin]]:
 
 
 def strong_accesses_say_what_they_are_for(kernel: Kernel):
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         for each in function.instructions:
             if not is_strong(each) or each.is_a("shared") or "shared::cta" in each.name:
                 continue
@@ -184,7 +197,7 @@ def strong_accesses_say_what_they_are_for(kernel: Kernel):
 def arrivals_that_release_stand_behind_a_fence(kernel: Kernel):
     """On every way to it, with no store of data between; as many as the text asks for."""
     count = 0
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         for index, each in enumerate(function.instructions):
             if role(each) not in RELEASED:
                 continue
@@ -215,9 +228,9 @@ def nothing_is_fenced_without_need(kernel: Kernel):
         needed = len(kernel.statements(r"Order::(kAcqRel|kRelease)>"))
     else:
         needed = 0
-    if kernel.statements(r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv"):
+    if kernel.statements(r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv|network"):
         return
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         if not function.is_entry:
             continue
         fences = [each for each in function.instructions if is_fence(each)]
@@ -229,7 +242,7 @@ def polls_acquire(kernel: Kernel):
     """Each poll acquires, unless the text has barriers that don't; and polls are there."""
     may_be_relaxed = bool(kernel.statements(r"Order::(kRelaxed|kRelease)>"))
     has_waits = bool(kernel.statements(r"barrier\.sync<tw::Order::(kAcqRel|kAcquire)>"))
-    polls = [each for f in kernel.functions for each in f.instructions if role(each) == "poll"]
+    polls = [each for f in kernel.own_functions for each in f.instructions if role(each) == "poll"]
     for each in polls:
         if not each.is_a("acquire") and not may_be_relaxed:
             yield each.text
@@ -242,7 +255,7 @@ def scopes_reach_who_looks(kernel: Kernel):
     has_local = bool(kernel.statements(r"local_grid_barrier\.sync|Scope::kGpu"))
     gpu_atomics = bool(kernel.statements(r"Scope::kGpu"))
     system_atomics = bool(kernel.statements(r"Scope::kSystem"))
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         for each in function.instructions:
             if not is_strong(each) or role(each) in BOOK_KEEPING | {"launch log"}:
                 continue
@@ -269,7 +282,7 @@ def bulk_stores_are_over_before_a_release(kernel: Kernel):
     has any may leave them to who calls it."""
     storing = {
         function.name
-        for function in kernel.functions
+        for function in kernel.own_functions
         if any(is_bulk_store(each) for each in function.instructions)
     }
 
@@ -277,7 +290,7 @@ def bulk_stores_are_over_before_a_release(kernel: Kernel):
         calls = each.name.startswith("call") and storing & set(re.findall(r"[\w$]+", each.text))
         return is_bulk_store(each) or bool(calls)
 
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         for index, each in enumerate(function.instructions):
             if may_store(each) and not function.every_way_on_meets(index, is_bulk_wait, releases):
                 yield f"{function.name}: {each.text}"
@@ -285,7 +298,7 @@ def bulk_stores_are_over_before_a_release(kernel: Kernel):
 
 def bulk_loads_see_what_was_acquired(kernel: Kernel):
     """A proxy fence between a wait and the bulk or TMA load behind it."""
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         for index, each in enumerate(function.instructions):
             if is_bulk_load(each) and not function.every_way_back_meets(
                 index,
@@ -301,9 +314,52 @@ def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
     """32 bytes of stack cost 0.7 us at the start of a kernel, which others wait for."""
     if "ncclDevComm comm" not in kernel.source:
         return
+    is_nccl = False  # whose structs of bit fields the compiler leaves in local memory
     for line in kernel.ptx.splitlines():
-        if line.strip().startswith(".local"):
+        if re.match(r"\.(visible |weak )?(func|entry)", line):
+            is_nccl = bool(NETWORK.search(line))
+        if line.strip().startswith(".local") and not is_nccl:
             yield line.strip()
+
+
+def is_system_fence(each: Instruction) -> bool:
+    return each.text == "fence.acq_rel.sys"
+
+
+def writes_globally(each: Instruction) -> bool:
+    return each.name.split(".")[0] in ("st", "red", "atom") and not (
+        each.is_a("shared") or each.is_a("local") or each.is_a("param")
+    )
+
+
+def puts_stand_behind_a_system_fence(kernel: Kernel):
+    """On every way to a put, with no store of this kernel's between; in functions that put or signal
+    by themselves, before anything that NCCL writes."""
+    for function in kernel.functions:
+        for index, each in enumerate(function.instructions):
+            if NETWORK.search(function.name):
+                if not RELEASING.search(function.name) or not writes_globally(each):
+                    continue
+                if function.every_way_back_meets(index, is_system_fence):
+                    continue
+            elif not each.name.startswith("call") or not POST.search(each.text):
+                continue
+            elif function.every_way_back_meets(index, is_system_fence, writes_globally):
+                continue
+            yield f"{function.name}: {each.text}"
+
+
+def signals_of_the_network_are_acquired(kernel: Kernel):
+    """Each function that reads one does so by an acquire of the system's scope."""
+    for function in kernel.functions:
+        if "network_read_signal" not in function.name:
+            continue
+        loads = [each for each in function.instructions if each.name.startswith("ld.acquire")]
+        if not any(each.is_a("sys") for each in loads):
+            yield f"{function.name} acquires nothing"
+        for each in function.instructions:
+            if each.name.startswith(("ld.relaxed", "ld.volatile")):
+                yield f"{function.name}: {each.text}"
 
 
 RULES = (
@@ -316,4 +372,6 @@ RULES = (
     bulk_stores_are_over_before_a_release,
     bulk_loads_see_what_was_acquired,
     kernels_that_communicate_keep_nothing_in_local_memory,
+    puts_stand_behind_a_system_fence,
+    signals_of_the_network_are_acquired,
 )

@@ -64,22 +64,6 @@ std::string gathered_text(const std::string& text, const TileAccess& access, con
                      emitter.shared(statement));
 }
 
-/// The tile that an access reads or writes; of a stored scalar, one full of it, spread over threads
-/// as its mask or its offsets are.
-Type tile_type(const Statement& statement, const TileAccess& access) {
-  if (statement.is("tile_load")) return statement.result()->type;
-  Type type = access.tile->type;
-  if (!type.is_scalar()) return type;
-  type = Type::tile(type.dtype, statement.integers("shape"));
-  type.layout.vector = access.vector;
-  for (const Value* value : {access.offsets, access.where}) {
-    if (value != nullptr && value->type.is_tile() && value->type.shape == type.shape) {
-      type.layout = value->type.layout;
-    }
-  }
-  return type;
-}
-
 /// `, tw::Cache::kStreaming` where an access says how caches should treat it.
 std::string cache_text(const Statement& statement) {
   static const std::map<std::string_view, std::string_view> names = {
@@ -97,10 +81,29 @@ bool is_plain(const TileAccess& access) {
 
 }  // namespace
 
+Type tile_type(const Statement& statement, const TileAccess& access) {
+  if (statement.is("tile_load")) return statement.result()->type;
+  Type type = access.tile->type;
+  if (!type.is_scalar()) return type;
+  type = Type::tile(type.dtype, statement.integers("shape"));
+  type.layout.vector = access.vector;
+  for (const Value* value : {access.offsets, access.where}) {
+    if (value != nullptr && value->type.is_tile() && value->type.shape == type.shape) {
+      type.layout = value->type.layout;
+    }
+  }
+  return type;
+}
+
 std::string access_text(const TileAccess& access, const Type& tile, const Statement& statement,
                         CudaEmitter& emitter, bool is_spelled_out) {
   const std::string pointer = emitter.argument(access.pointer);
   if (is_plain(access) && !is_spelled_out) return pointer;
+  return access_at(pointer, access, tile, statement, emitter);
+}
+
+std::string access_at(const std::string& pointer, const TileAccess& access, const Type& tile,
+                      const Statement& statement, CudaEmitter& emitter) {
   const bool one_piece = is_one_piece(access);
   std::string dimensions;
   if (one_piece) {
@@ -130,13 +133,13 @@ std::string scalar_condition(const TileAccess& access, CudaEmitter& emitter) {
   return condition;
 }
 
-namespace {
-
 void require_layout(const Value* other, const Type& tile, const Statement& statement) {
   if (other == nullptr || !other->type.is_tile() || other->type.layout == tile.layout) return;
   throw InternalError("a mask or a replacement is spread over threads unlike its tile",
                       statement.location);
 }
+
+namespace {
 
 std::string name_of_base(const TileAccess& access) {
   const Statement* address = access.pointer->definition;

@@ -27,7 +27,7 @@ std::string_view carrying_name(Carrying carrying) {
 }
 
 /// The name of the channel's `tw::Channel`.
-std::string channel_type(const ChannelAccess& access, CudaEmitter& emitter) {
+std::string channel_type(const ChannelAccess& access, bool network, CudaEmitter& emitter) {
   const ChannelType& type = access.type();
   std::string fields;
   for (const MessageField& field : type.message) {
@@ -38,19 +38,23 @@ std::string channel_type(const ChannelAccess& access, CudaEmitter& emitter) {
   }
   return emitter.type_alias(
       fmt::format("Channel_{}", access.parameter->name),
-      fmt::format("tw::Channel<tw::Carrying::{}, {}, {}, {}{}>", carrying_name(type.carrying),
-                  emitter.program().world_size, access.num_slots, type.depth, fields));
+      fmt::format("tw::{}Channel<tw::Carrying::{}, {}, {}, {}{}>", network ? "Network" : "",
+                  carrying_name(type.carrying), emitter.program().world_size, access.num_slots,
+                  type.depth, fields));
 }
 
 /// The object that a statement works with: `tw::ExchangeSlot<Channel_ch, TileBF16_2048>`.
 std::string object_type(const Statement& statement, CudaEmitter& emitter) {
   const ChannelAccess access = ChannelAccess::of(statement, emitter.program());
-  const std::string channel = channel_type(access, emitter);
-  if (statement.is("channel_send")) return fmt::format("tw::Sender<{}>", channel);
-  if (statement.is("channel_recv")) return fmt::format("tw::Receiver<{}>", channel);
+  const bool network = statement.flag("network");
+  std::string channel = channel_type(access, network, emitter);
+  const std::string_view kind = network ? "Network" : "";
+  if (network) channel += fmt::format(", {}", emitter.program().lsa_size);
+  if (statement.is("channel_send")) return fmt::format("tw::{}Sender<{}>", kind, channel);
+  if (statement.is("channel_recv")) return fmt::format("tw::{}Receiver<{}>", kind, channel);
   std::vector<std::string> values;
   for (const Value* value : access.place.values) values.push_back(emitter.type(value->type));
-  return fmt::format("tw::ExchangeSlot<{}, {}>", channel, fmt::join(values, ", "));
+  return fmt::format("tw::{}ExchangeSlot<{}, {}>", kind, channel, fmt::join(values, ", "));
 }
 
 std::string own_rank(const CudaEmitter& emitter) {
@@ -60,7 +64,9 @@ std::string own_rank(const CudaEmitter& emitter) {
 /// Declares the object under a name.
 void declare(const Statement& user, const std::string& name, CudaEmitter& emitter) {
   const ChannelAccess access = ChannelAccess::of(user, emitter.program());
-  emitter.include(user.is("channel_exchange") ? "exchange.cuh" : "fifo.cuh");
+  const bool network = user.flag("network");
+  emitter.include(fmt::format("{}{}", network ? "network_" : "",
+                              user.is("channel_exchange") ? "exchange.cuh" : "fifo.cuh"));
   std::string slot = emitter.argument(access.place.slot);
   // An instance that never comes to the statement may make the object all the same.
   if (access.place.predicate != nullptr) {
@@ -72,9 +78,9 @@ void declare(const Statement& user, const std::string& name, CudaEmitter& emitte
     const bool is_at_peer = access.place.rank != nullptr && emitter.program().world_size > 1;
     peer = (is_at_peer ? emitter.argument(access.place.rank) : own_rank(emitter)) + ", ";
   }
-  emitter.statement(fmt::format("{} {}(lane, {}, {}, {}{});", object_type(user, emitter), name,
-                                emitter.parameter(access.place.channel), own_rank(emitter), peer,
-                                slot));
+  emitter.statement(fmt::format(
+      "{} {}({}, {}, {}, {}{});", object_type(user, emitter), name, network ? "network" : "lane",
+      emitter.parameter(access.place.channel), own_rank(emitter), peer, slot));
 }
 
 std::string hint(const Statement& user, const CudaEmitter& emitter) {
@@ -185,11 +191,18 @@ void emit_channel_send_cuda(const Statement& statement, CudaEmitter& emitter) {
         fmt::format("send<{}, {}>({})", i, emitter.type(access.place.values[i]->type), values[i]));
   }
   slot.call("advance()");
+  if (statement.flag("network")) {
+    emitter.open(fmt::format("if ({}.is_far())", slot.name()));
+    emitter.meet();
+    slot.call("deliver()");
+    emitter.close();
+  }
   slot.close(false);
 }
 
 void emit_channel_recv_cuda(const Statement& statement, CudaEmitter& emitter) {
   const Slot slot(statement, emitter);
+  if (statement.flag("network")) slot.call(fmt::format("begin({})", statement.integer("site")));
   for (std::size_t i = 0; i < statement.results.size(); ++i) {
     const Value* result = statement.results[i];
     emitter.define_here(result,
@@ -213,12 +226,22 @@ void emit_channel_exchange_cuda(const Statement& statement, CudaEmitter& emitter
   } else if (!statement.flag("first")) {
     slot.call("again()");
   }
+  const bool network = statement.flag("network");
+  if (network) slot.call("stage()");
   std::vector<std::string> types;
   for (std::size_t i = 0; i < values.size(); ++i) {
     types.push_back(emitter.type(values[i]->type));
     slot.call(fmt::format("send<{}, {}>({})", i, types[i], names[i]));
   }
+  if (network) {
+    emitter.meet();
+    slot.call("deliver()");
+  }
   emitter.announce_launch();
+  if (network) {
+    slot.call(fmt::format("await({})", statement.integer("site")));
+    emitter.meet();
+  }
   const std::size_t world = statement.results.size() / values.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string parts = emitter.unique_name(access.parameter->name + "_parts");

@@ -191,6 +191,13 @@ void CudaEmitter::statement(std::string_view text) {
   writer_.line(text);
 }
 
+void CudaEmitter::open(std::string_view head) {
+  tell();
+  writer_.open(head);
+}
+
+void CudaEmitter::close() { writer_.close(); }
+
 void CudaEmitter::meet() {
   if (has_roles_) include("meet.cuh");
   statement(has_roles_ ? "tw::meet();" : "__syncthreads();");

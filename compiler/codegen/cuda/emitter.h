@@ -48,6 +48,9 @@ class CudaEmitter {
   /// One that is another value under a new type.
   void alias(const Value* result, const Value* source);
   void statement(std::string_view text);
+  /// `head {` in front of the statements that follow, up to `close`.
+  void open(std::string_view head);
+  void close();
   /// All threads that run the program meet.
   void meet();
   /// Where a two-sided launch tells the peers which one it is

@@ -31,6 +31,16 @@ std::string object_story(const Statement& statement) {
   return fmt::format("{} {}", name.substr(name.find('_') + 1), place->name);
 }
 
+/// The same of what goes over the network.
+std::string network_story(const Statement& statement) {
+  if (statement.is("network_flush")) return "flush";
+  const std::string_view word = statement.is("network_signal") ? "signal"
+                                : statement.is("network_get")  ? "get"
+                                                               : "put to";
+  const Value* object = statement.operands.at(statement.is("network_get") ? 2 : 0);
+  return fmt::format("{} {}", word, object->name);
+}
+
 /// What a statement does, in a word or two; empty where only the generated text would care.
 std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.kind == StatementKind::kFor) return "for";
@@ -41,6 +51,7 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.op->wait_site != nullptr) {
     return description.wait_sites.at(static_cast<std::size_t>(statement.integer("site"))).what;
   }
+  if (statement.op->name.starts_with("network_")) return network_story(statement);
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
   for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",
@@ -101,6 +112,23 @@ std::string shape_text(const Parameter& parameter) {
   return fmt::format("{}[{}]", name_of(parameter.dtype), fmt::join(extents, ", "));
 }
 
+using DescriptionRows = std::vector<std::pair<std::string, std::string>>;
+
+/// In as many rows as the width of a line takes.
+void add_needs(const std::vector<std::string>& needs, DescriptionRows& rows) {
+  constexpr std::size_t kMostCharacters = 88;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (i == 0) {
+      rows.emplace_back("needs", needs[i]);
+    } else if (rows.back().second.size() + needs[i].size() + 2 <= kMostCharacters) {
+      rows.back().second += ", " + needs[i];
+    } else {
+      rows.back().second += ",";
+      rows.emplace_back("", needs[i]);
+    }
+  }
+}
+
 /// Ends the stretches that count lines of the user's file: what follows is `file`'s own line again.
 std::string with_own_lines(const std::string& text, const std::string& file) {
   std::string result;
@@ -125,6 +153,11 @@ std::string KernelWriter::write() {
   if (program_.num_threads <= 0) throw InternalError("the program has no layout yet");
   for_each_statement(program_.body, [this](const Statement& statement) {
     has_barrier_ |= statement.is("lsa_barrier");
+    has_network_barrier_ |= statement.is("network_barrier");
+    if (statement.is("network_grid_barrier")) {
+      has_network_barrier_ = has_local_grid_barrier_ = true;
+      has_barrier_ |= statement.text("team") == "world" && program_.lsa_size > 1;
+    }
     if (!statement.is("grid_barrier")) return;
     (statement.text("team") == "local" ? has_local_grid_barrier_ : has_grid_barrier_) = true;
   });
@@ -277,6 +310,15 @@ void KernelWriter::write_preamble() {
   if (emitter_.has_roles()) writer.line("extern __shared__ __align__(1024) char staged[];");
   write_copier();
   write_barriers();
+  write_network();
+}
+
+/// Behind the book-keeping of the launch: its destructor comes first.
+void KernelWriter::write_network() {
+  if (!description_.resources.network) return;
+  emitter_.include("network.cuh");
+  emitter_.writer_.line(
+      "tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)");
 }
 
 /// The ring between producer and consumers, behind which all threads know that it is ready.
@@ -332,7 +374,9 @@ void KernelWriter::write_copier() {
 }
 
 void KernelWriter::write_barriers() {
-  if (!has_barrier_ && !has_local_grid_barrier_ && !has_grid_barrier_) return;
+  if (!has_barrier_ && !has_local_grid_barrier_ && !has_grid_barrier_ && !has_network_barrier_) {
+    return;
+  }
   Writer& writer = emitter_.writer_;
   const int num_ranks = description_.target.lsa_size;
   writer.line(
@@ -341,7 +385,13 @@ void KernelWriter::write_barriers() {
     emitter_.include("lsa_barrier.cuh");
     writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);", num_ranks));
   }
+  if (has_network_barrier_) {
+    emitter_.include("network_barrier.cuh");
+    writer.line(fmt::format("tw::NetworkBarrier<{}, {}> network_barrier(comm, lane, slot);",
+                            description_.target.world_size, num_ranks));
+  }
   if (has_local_grid_barrier_) {
+    emitter_.include("grid_barrier.cuh");
     writer.line("tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);");
   }
   if (has_grid_barrier_) {
@@ -413,7 +463,7 @@ std::string KernelWriter::top() {
 }
 
 void KernelWriter::write_description(Writer& writer) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  DescriptionRows rows;
   const SourceLocation file{program_.source_file, 1, 1};
   if (!program_.source_file.empty()) rows.emplace_back("source", file.file_name());
   rows.emplace_back("target", description_.target.to_string());
@@ -451,7 +501,13 @@ void KernelWriter::write_description(Writer& writer) {
   if (description_.resources.grid_barrier) needs.emplace_back("words of a grid's barrier");
   if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
   if (description_.launch.num_counters > 0) needs.emplace_back("counters of the launch");
-  if (!needs.empty()) rows.emplace_back("needs", fmt::format("{}", fmt::join(needs, ", ")));
+  if (description_.resources.network) {
+    add_needs(needs, rows);
+    rows.emplace_back("network", fmt::format("GIN, {} bytes of staging memory per instance",
+                                             description_.resources.staging_bytes));
+  } else if (!needs.empty()) {
+    rows.emplace_back("needs", fmt::format("{}", fmt::join(needs, ", ")));
+  }
 
   std::size_t width = 0;
   for (const auto& [name, meaning] : rows) width = std::max(width, name.size());

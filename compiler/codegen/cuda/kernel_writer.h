@@ -26,6 +26,7 @@ class KernelWriter {
   void write_signature();
   void write_preamble();  ///< shared memory, addresses at peers, barriers
   void write_barriers();
+  void write_network();
   void write_copier();  ///< of views
   void write_staging();
   void write_peer_addresses();
@@ -63,6 +64,7 @@ class KernelWriter {
   bool has_barrier_ = false;
   bool has_local_grid_barrier_ = false;
   bool has_grid_barrier_ = false;
+  bool has_network_barrier_ = false;
   bool has_comm_ = false;
   bool is_in_producer_ = false;  ///< writes the producer's branch
 };

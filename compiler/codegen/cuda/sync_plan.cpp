@@ -10,6 +10,7 @@
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/bounds.h"
 
@@ -25,6 +26,8 @@ bool releases(const Statement& statement) {
   if (!statement.has("order")) return true;
   return statement.text("order") == "acq_rel" || statement.text("order") == "release";
 }
+
+bool is_network(const Statement& statement) { return statement.op->name.starts_with("network_"); }
 
 /// An access, as far as it says which thread touches which element. Equal: the same thread.
 struct Mapping {
@@ -328,6 +331,9 @@ class Planner {
       state.busy.insert(place->second);
     }
     if (statement.is("hand_over")) state = {};  // the threads meet inside
+    if (is_network(statement) && effect_of(statement) == Effect::kWrites) {
+      return step_network(statement, state);
+    }
     switch (effect_of(statement)) {
       case Effect::kPure:
       case Effect::kReports:
@@ -381,6 +387,28 @@ class Planner {
     state.writes.insert(to);
   }
 
+  /// Puts of a window, of a tile, whose threads meet inside, or of an element; reads from a peer.
+  /// Its memory is none of this rank's.
+  void step_network(const Statement& statement, State& state) {
+    const bool is_tile = statement.is("network_store") && !statement.integers("shape").empty();
+    if (is_tile) state = {};
+    bool meets = state.is_acquired || state.is_permitted;
+    if (statement.is("network_put")) {
+      const Mapping from = anywhere(statement, NetworkCopy::of(statement).from);
+      meets |= conflicts(state.writes, from);
+      if (meets) meet_before(statement, state);
+      state.reads.insert(from);
+    } else if (statement.is("network_get")) {
+      const Mapping to = anywhere(statement, NetworkCopy::of(statement).to);
+      meets |= conflicts(state.writes, to) || conflicts(state.reads, to);
+      if (meets) meet_before(statement, state);
+    } else if (meets) {
+      meet_before(statement, state);
+    }
+    // What is told next covers it.
+    state.writes.insert(anywhere(statement, statement.operands.front()));
+  }
+
   void step_meeting(const Statement& statement, State& state) {
     const Meeting& meeting = statement.op->meeting;
     if (!meeting.learns) {
@@ -391,7 +419,10 @@ class Planner {
     const bool is_spread = statement.has("shape") && !statement.integers("shape").empty();
     // Thread 0 signals and waits for single objects; slices and barriers are several threads'. What
     // one of them waited for comes before what another one tells or waits for.
-    const bool is_torn = is_barrier ? state.waited : state.waited && (state.is_spread || is_spread);
+    // The first warp does what goes over the network: it may be others that have waited.
+    const bool is_torn = is_network(statement) ? meeting.tells && state.is_acquired
+                         : is_barrier          ? state.waited
+                                               : state.waited && (state.is_spread || is_spread);
     // What is told lets others overwrite what was read, and see what was written.
     const bool is_early =
         meeting.tells && (!state.reads.empty() || (!state.writes.empty() && releases(statement)));
@@ -399,7 +430,7 @@ class Planner {
     const bool is_early_write = meeting.tells && state.is_permitted && program_.lsa_size > 2;
     if (is_torn || is_early || is_early_write) meet_before(statement, state);
     state.is_acquired |= meeting.waits;
-    state.waited |= meeting.waits && !is_barrier;
+    state.waited |= meeting.waits && (!is_barrier || is_network(statement));
     state.is_spread |= is_spread;
   }
 
