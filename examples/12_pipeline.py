@@ -34,7 +34,7 @@ def stage(
         tile = tw.maximum(tile, -1.0) * tw.load(gain[:])
         if rank < last:
             tw.wait(free[half])  # of the next stage
-            tw.store(inbox.at(rank + 1)[half, :], tile)
+            tw.put(inbox.at(rank + 1)[half, :], tile)
             tw.signal(full.at(rank + 1)[half])
         else:
             tw.store(y[batch, :], tile)

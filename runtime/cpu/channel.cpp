@@ -215,13 +215,14 @@ class HaveExchanged final : public WaitCondition {
   HaveExchanged(const Operation& operation, ChannelCount count)
       : operation_(operation), count_(count) {}
 
-  bool is_met() const override { return awaited().empty(); }
+  bool is_met() const override {
+    while (num_met_ < operation_.world() && has_come(num_met_)) ++num_met_;
+    return num_met_ == operation_.world();
+  }
   std::vector<AwaitedInstance> awaited() const override {
     std::vector<AwaitedInstance> missing;
     for (int source = 0; source < operation_.world(); ++source) {
-      if (source != operation_.rank() && !has_come(source)) {
-        missing.push_back(operation_.namesake(source));
-      }
+      if (!has_come(source)) missing.push_back(operation_.namesake(source));
     }
     return missing;
   }
@@ -232,6 +233,7 @@ class HaveExchanged final : public WaitCondition {
  private:
   bool has_come(int source) const {
     const int rank = operation_.rank();
+    if (source == rank) return true;
     if (operation_.is_far(source)) {
       const std::uint32_t count = operation_.network().signals({operation_.reader(rank), source});
       return static_cast<std::int32_t>(count - (count_.sequence + 1)) >= 0;
@@ -242,6 +244,7 @@ class HaveExchanged final : public WaitCondition {
 
   const Operation& operation_;
   ChannelCount count_;
+  mutable int num_met_ = 0;  ///< ranks below it have come, and stay: this is asked for each message
 };
 
 /// tiles: channel, slot, the peer if it isn't this rank, values.

@@ -1,6 +1,6 @@
 #include "runtime/cpu/network_barrier.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "runtime/cpu/barrier.h"
@@ -17,7 +17,8 @@ class AllSignalled final : public WaitCondition {
       : network_(network), inbox_(inbox), others_(others), slot_(slot) {}
 
   bool is_met() const override {
-    return std::ranges::all_of(others_, [&](int rank) { return has_come(rank); });
+    while (num_met_ < others_.size() && has_come(others_[num_met_])) ++num_met_;
+    return num_met_ == others_.size();
   }
   std::vector<AwaitedInstance> awaited() const override {
     std::vector<AwaitedInstance> missing;
@@ -36,6 +37,7 @@ class AllSignalled final : public WaitCondition {
   const void* inbox_;
   const std::vector<int>& others_;
   std::int64_t slot_;
+  mutable std::size_t num_met_ = 0;  ///< of them have come, and stay: this is asked at each signal
 };
 
 /// The ranks of the team that loads and stores don't reach.

@@ -70,7 +70,7 @@ int Scheduler::run_until_one_ends() {
     while (ended_.empty() && !error_) {
       network_.pass(notify_);
       FiberTask* task = next();
-      if (task == nullptr && (wake_met() || network_.deliver_one(notify_))) continue;
+      if (task == nullptr && (network_.deliver_one(notify_) || wake_met())) continue;
       if (task == nullptr) throw deadlock_error(*this);
       give_turn(*task);
     }

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 import tilewire as tw
-from example_programs import EXAMPLES, SHAPES, cases, load, load_without, names
+from example_programs import ANY_TOPOLOGY, EXAMPLES, SHAPES, cases, load, load_without, names
+
+# TILEWIRE_TEST_SEEDS=200 looks closer.
+SEEDS = int(os.environ.get("TILEWIRE_TEST_SEEDS", "3"))
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +29,27 @@ def test_every_example_is_tested():
 @pytest.mark.parametrize(("name", "shape"), cases(), ids=str)
 def test_is_right(example, name, shape, world):
     main = example(name).main
-    for seed in range(3):
+    for seed in range(SEEDS):
         lines = tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
         assert len(lines) == int(world)
+
+
+def across_the_network():
+    """(world, name, shape): each on worlds of several LSA teams, one on 16x8."""
+    found = []
+    for name in ANY_TOPOLOGY:
+        shapes = [[int(part) for part in shape.split(",")] for shape in SHAPES[name]]
+        for world in ("2x4", "3x3", "8x1"):
+            found += [(world, name, shape) for shape in shapes]
+        found.append(("16x8", name, shapes[-2]))
+    return found
+
+
+@pytest.mark.parametrize(("world", "name", "shape"), across_the_network(), ids=str)
+def test_is_right_across_the_network(example, world, name, shape):
+    main = example(name).main
+    for seed in range(SEEDS if world != "16x8" else 1 + SEEDS // 100):
+        tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
 
 
 # By their number in the file; not those that only the next launch needs.
@@ -66,13 +87,40 @@ LEFT_OUT = [(name, "tw.barrier()", number) for name, number in BARRIERS] + [
 ]
 
 
-@pytest.mark.parametrize(("name", "statement", "number"), LEFT_OUT)
-def test_what_is_left_out_shows(name, statement, number, tmp_path):
-    main = load_without(name, statement, number, tmp_path).main
+# On a world of several LSA teams.
+LEFT_OUT_BETWEEN_TEAMS = [
+    ("20_all_to_all_put", "tw.barrier()", 1),
+    ("21_hierarchical_all_reduce", "tw.barrier(team=tw.lsa)", 0),
+    ("21_hierarchical_all_reduce", "tw.barrier(team=tw.rail)", 0),
+    ("21_hierarchical_all_reduce", "tw.barrier()", 0),
+    ("22_hierarchical_all_gather", "tw.barrier(team=tw.rail)", 0),
+    ("22_hierarchical_all_gather", "tw.barrier(team=tw.lsa)", 0),
+    ("23_hierarchical_reduce_scatter", "tw.barrier(team=tw.lsa)", 0),
+    ("23_hierarchical_reduce_scatter", "tw.barrier(team=tw.rail)", 0),
+    ("24_hierarchical_all_to_all", 'tw.barrier(team=tw.lsa, scope="grid")', 0),
+    ("24_hierarchical_all_to_all", "tw.barrier()", 1),
+    ("25_rms_norm_hybrid", "tw.barrier()", 0),
+    ("25_rms_norm_hybrid", "tw.barrier(team=tw.rail)", 0),
+    ("25_rms_norm_hybrid", "tw.barrier()", 1),
+]
+
+
+def require_that_it_shows(name, statement, number, folder, world):
+    main = load_without(name, statement, number, folder).main
     shape = [int(part) for part in SHAPES[name][-1].split(",")]
     with pytest.raises((ValueError, tw.HangError)):
         for seed in range(200):
-            tw.spawn(lambda comm: main(comm, *shape), world="3", seed=seed)
+            tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
+
+
+@pytest.mark.parametrize(("name", "statement", "number"), LEFT_OUT)
+def test_what_is_left_out_shows(name, statement, number, tmp_path):
+    require_that_it_shows(name, statement, number, tmp_path, world="3")
+
+
+@pytest.mark.parametrize(("name", "statement", "number"), LEFT_OUT_BETWEEN_TEAMS)
+def test_what_is_left_out_between_teams_shows(name, statement, number, tmp_path):
+    require_that_it_shows(name, statement, number, tmp_path, world="2x2")
 
 
 def test_wrong_results_are_noticed(example):
