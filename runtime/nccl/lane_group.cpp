@@ -6,6 +6,7 @@
 
 #include "compiler/support/error.h"
 #include "runtime/driver/grid.h"
+#include "runtime/nccl/network_limits.h"
 
 namespace tilewire {
 
@@ -20,6 +21,7 @@ int LaneGroup::grid_limit() const {
 }
 
 void LaneGroup::check_budget(const Artifact& artifact, std::int64_t grid) const {
+  if (!of_rank.empty()) check_network_grid(artifact, of_rank.front()->shape(), number, grid);
   if (options.num_sms == 0 || grid <= options.num_sms) return;
   const int fits = whole_clusters(artifact, options.num_sms);
   throw UserError(

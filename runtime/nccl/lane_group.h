@@ -34,7 +34,8 @@ struct LaneGroup {
 
   /// The largest grid that the barrier slots and the budget serve.
   int grid_limit() const;
-  /// UserError where the budget doesn't allow this grid.
+  /// UserError where the budget doesn't allow this grid, or not so many instances can use the
+  /// network at once.
   void check_budget(const Artifact& artifact, std::int64_t grid) const;
   /// Throws where a launch on it would, without launching.
   void check() const;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/support/error.h"
+#include "runtime/driver/grid.h"
 #include "templates/tilewire/network_layout.cuh"
 
 namespace tilewire {
@@ -24,6 +26,17 @@ int network_grid_limit(const Artifact& artifact, const LaneShape& shape, int lim
                     artifact.kernel, resources.staging_bytes, shape.staging_bytes));
   }
   return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(limit), served));
+}
+
+void check_network_grid(const Artifact& artifact, const LaneShape& shape, int lane,
+                        std::int64_t grid) {
+  const int served = network_grid_limit(artifact, shape, std::numeric_limits<int>::max());
+  if (grid <= served) return;
+  const int fits = whole_clusters(artifact, served);
+  throw UserError(fmt::format(
+      "kernel `{}`: a grid of {} on lane {}, which has barrier slots and memory for {} program "
+      "instances of it over the network: use tw.auto or a grid of at most {}",
+      artifact.kernel, grid, lane, served, fits));
 }
 
 }  // namespace tilewire

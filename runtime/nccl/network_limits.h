@@ -10,4 +10,8 @@ namespace tilewire {
 /// UserError where one alone takes more than there is; `limit` where the kernel uses no network.
 int network_grid_limit(const Artifact& artifact, const LaneShape& shape, int limit);
 
+/// UserError where a lane doesn't serve this grid over the network.
+void check_network_grid(const Artifact& artifact, const LaneShape& shape, int lane,
+                        std::int64_t grid);
+
 }  // namespace tilewire

@@ -151,9 +151,6 @@ static __device__ __noinline__ void network_put_tile(const ncclDevComm& comm, ui
   }
 }
 
-/// An offset that says: this element isn't put.
-inline constexpr int64_t kNotPut = static_cast<int64_t>(uint64_t{1} << 63);
-
 /// Puts elements that lie staged to where their offsets say, in elements; neighbours together that
 /// are neighbours there too. A thread takes a stretch of them.
 static __device__ __noinline__ void network_put_elements(const ncclDevComm& comm, uint32_t context,
@@ -166,10 +163,9 @@ static __device__ __noinline__ void network_put_elements(const ncclDevComm& comm
   fence_system();
   TILEWIRE_ROLLED
   while (first < end) {
+    const int last = end_of_run(offsets, first, end);
     const int64_t offset = offsets[first];
-    int last = first + 1;
     if (offset != kNotPut) {
-      while (last < end && offsets[last] == offset + last - first) ++last;
       network_put_bytes(comm, context, peer, {to.window, to.offset + offset * element_bytes},
                         {from.window, from.offset + int64_t{first} * element_bytes},
                         int64_t{last - first} * element_bytes);

@@ -105,4 +105,16 @@ struct PutRuns {
   }
 };
 
+/// An offset that says: this element isn't put.
+inline constexpr int64_t kNotPut = static_cast<int64_t>(uint64_t{1} << 63);
+
+/// Up to which one, but not beyond `end`, the elements from `first` on lie side by side at their
+/// offsets too, or are all left out.
+TILEWIRE_CONSTEXPR int end_of_run(const int64_t* offsets, int first, int end) {
+  const int64_t step = offsets[first] == kNotPut ? 0 : 1;
+  int last = first + 1;
+  while (last < end && offsets[last] == offsets[first] + step * (last - first)) ++last;
+  return last;
+}
+
 }  // namespace tilewire::device

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from op_cases import CASES
 from op_cases.run import compile_everywhere, emit
-from tilewire import _tilewire
+from tilewire import UserError, _tilewire
 
 GOLDENS = Path(__file__).parents[1] / "codegen/golden/ops"
 REFRESH = bool(os.environ.get("TILEWIRE_REFRESH_GOLDENS"))
@@ -30,6 +30,14 @@ def test_every_golden_has_a_case():
         for name in left_over:
             (GOLDENS / f"{name}.cu").unlink()
     assert REFRESH or not left_over
+
+
+def test_a_read_that_nccl_lacks_is_the_programs_error():
+    if missing_nvrtc() or _tilewire.network_has_get():
+        pytest.skip("this NCCL reads other ranks' memory over the network")
+    case = CASES["get_from_anywhere"]
+    with pytest.raises(UserError, match=r"get_from_anywhere.py:\d+: get: NCCL 2.2\d.* is the first to do"):
+        emit(case, case.dtypes[0], "sm_90a", "cubin")
 
 
 def missing_nvrtc():

@@ -178,5 +178,36 @@ TEST_CASE("a tile is put in pieces that lie side by side at both places, clipped
   }
 }
 
+TEST_CASE("elements that are neighbours at both places are put together") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<int64_t> offsets;
+    int64_t at = 1000;
+    while (offsets.size() < 64) {
+      const auto what = random() % 8;
+      if (what == 0) at += static_cast<int64_t>(random() % 100) - 50;
+      offsets.push_back(what == 1 ? kNotPut : at++);
+    }
+    const int end = static_cast<int>(1 + random() % 64);
+    int num_runs = 0;
+    int num_breaks = 1;
+    for (int i = 1; i < end; ++i) {
+      const bool are_both_out = offsets[i - 1] == kNotPut && offsets[i] == kNotPut;
+      const bool is_next = offsets[i - 1] != kNotPut && offsets[i] == offsets[i - 1] + 1;
+      num_breaks += are_both_out || is_next ? 0 : 1;
+    }
+    for (int first = 0; first < end; ++num_runs) {
+      const int last = end_of_run(offsets.data(), first, end);
+      REQUIRE(last > first);
+      REQUIRE(last <= end);
+      for (int i = first; i < last; ++i) {
+        REQUIRE(offsets[i] == (offsets[first] == kNotPut ? kNotPut : offsets[first] + i - first));
+      }
+      first = last;
+    }
+    CHECK(num_runs == num_breaks);
+  }
+}
+
 }  // namespace
 }  // namespace tilewire::device

@@ -72,6 +72,11 @@ TEST_CASE("the grid of a kernel that uses the network fits the lane") {
   CHECK(network_grid_limit(artifact, shape, 100) == 32);
   artifact.resources.staging_bytes = (1 << 20) + 1;
   CHECK(network_grid_limit(artifact, shape, 100) == 31);
+  CHECK_NOTHROW(check_network_grid(artifact, shape, 1, 31));
+  CHECK_THROWS_WITH(
+      check_network_grid(artifact, shape, 1, 32),
+      "kernel `k`: a grid of 32 on lane 1, which has barrier slots and memory for 31 "
+      "program instances of it over the network: use tw.auto or a grid of at most 31");
   artifact.resources.staging_bytes = (32 << 20) + 1;
   CHECK_THROWS_WITH(network_grid_limit(artifact, shape, 100),
                     "kernel `k` sends 33554433 bytes at a time over the network, and a lane holds "
