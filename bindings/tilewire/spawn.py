@@ -77,6 +77,7 @@ def spawn(
             if thread.ident is not None:
                 thread.join()
         raise
+    host.world.drain_network()
     host.is_closed = True
     meeting.raise_error()
     if not meeting.has_failed:  # ranks that went on after an error may have left out anything

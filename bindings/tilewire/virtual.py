@@ -323,6 +323,8 @@ class VirtualCommunicator(Communicator):
         self._require_open()
 
     def close(self) -> None:
+        if not self._world.is_closed:
+            self._world.world.drain_network()
         self._world.is_closed = True
         forget(self)
 

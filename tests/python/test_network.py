@@ -80,6 +80,27 @@ def test_a_seed_repeats_a_run_of_the_network():
         assert (run(seed) == seen[seed]).all()
 
 
+def test_a_world_that_ends_has_delivered_all():
+    for seed in range(8):
+        with tw.init(virtual="2x2", seed=seed) as comm:
+            x, w = comm.window((20, 8), tw.f32), comm.window((20, 8), tw.f32)
+            for rank in range(4):
+                x.at(rank)[...] = rank + 1
+            copies = [w.at(rank) for rank in range(4)]
+            put_rows[2](x, w, 2)
+        assert all((copies[rank] == (rank + 2) % 4 + 1).all() for rank in range(4)), seed
+
+    def main(comm):
+        x, w = comm.window((20, 8), tw.f32), comm.window((20, 8), tw.f32)
+        x.numpy()[...] = comm.rank + 1
+        put_rows[2](x, w, 2)
+        return w.numpy()
+
+    for seed in range(8):
+        copies = tw.spawn(main, world="2x2", seed=seed)
+        assert all((copies[rank] == (rank + 2) % 4 + 1).all() for rank in range(4)), seed
+
+
 def test_the_end_of_a_kernel_has_read_what_it_put():
     def main(comm, seed):
         x, w = comm.window((20, 8), tw.f32), comm.window((20, 8), tw.f32)
