@@ -1,10 +1,14 @@
 """Programs whose ranks the network joins, on CPU worlds: right under every seed, and caught where
 they rely on what it doesn't promise."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tilewire as tw
 from litmus import NETWORK
+from op_cases import CASES
+from op_cases.run import check, run_on_cpu
 
 ROUNDS = 3
 # World → seeds, of each program.
@@ -210,3 +214,48 @@ def test_records():
             assert (w.at(rank)["q"] == [[other + 1] * 4] * 3 + [[0] * 4]).all()
             assert w.at(rank)["source"].tolist() == [10 * other] * 3 + [other]
             assert y.at(rank)["source"].tolist() == [0, 10 * other, 0, 0]
+
+
+# Op cases of two ranks that use nothing but what reaches any rank.
+ANYWHERE = ("exchange_rows", "all_reduce_rows", "exchange_by_row", "swap_rows", "put_tiles")
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_op_cases_with_the_network_between_their_ranks(name):
+    case = dataclasses.replace(CASES[name], teams=2)
+    for shape in case.shapes:
+        for seed in range(3):
+            arguments = case.arguments(case.dtypes[-1], shape)
+            expected = arguments.expected()
+            run_on_cpu(case, arguments, seed=seed)
+            check(case, arguments, expected)
+
+
+@tw.kernel
+def exchange_in_turn(ch: tw.Channel["W", "G"], y: tw.Tensor["G", "W"], launch: tw.i32, *,
+                     K: tw.const):  # fmt: skip
+    slot = (tw.program_id(0) + launch) % tw.num_programs(0)
+    value = (100 * launch + tw.rank()).to(tw.f32)
+    parts = tw.exchange(ch[:, slot], tw.full((K,), value, tw.f32))
+    for r in tw.unroll(tw.world_size()):
+        tw.store(y[slot, r], tw.max(parts[r]) + tw.min(parts[r]))
+
+
+@pytest.mark.parametrize("signed_zero", [True, False])
+def test_slots_that_other_instances_take_in_the_next_launch(signed_zero):
+    """Instances have contexts of the network, and a slot's messages come in their order all the
+    same."""
+
+    def main(comm):
+        ch = comm.channel(
+            (comm.size, 3), tile=(40,), dtype=tw.f32, exchange=True, signed_zero=signed_zero
+        )
+        y = np.zeros((3, comm.size), np.float32)
+        right = True
+        for launch in range(1, 7):
+            exchange_in_turn[3](ch, y, launch, K=40)
+            right &= bool((y == 2 * (100 * launch + np.arange(comm.size))).all())
+        return right
+
+    for seed in range(60):
+        assert all(tw.spawn(main, world="3x1", seed=seed)), seed
