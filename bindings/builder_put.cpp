@@ -19,18 +19,25 @@ void bind_builder_put(BuilderClass& builder) {
       .def("flush", &Builder::flush)
       .def("accumulate", &Builder::accumulate, py::arg("view").none(false), py::arg("value"))
       .def(
-          "all_reduce_load",
-          [](PythonBuilder& self, Value* view, const std::string& order, const std::string& team) {
-            return self.all_reduce_load(view, order, team);
+          "multicast",
+          [](PythonBuilder& self, Value* window, const std::string& team) {
+            return self.multicast(window, team);
           },
+          py::return_value_policy::reference_internal, py::arg("window").none(false),
+          py::arg("team") = "world", "All copies of a window in the LSA team at once.")
+      .def(
+          "all_reduce_load",
+          [](PythonBuilder& self, Value* view, const std::string& op, const std::string& order,
+             const std::string& team) { return self.all_reduce_load(view, {op, order, team}); },
           py::return_value_policy::reference_internal, py::arg("view").none(false),
-          py::arg("order") = "rank", py::arg("team") = "world")
+          py::arg("op") = "add", py::arg("order") = "", py::arg("team") = "")
       .def(
           "reduce_store",
-          [](PythonBuilder& self, Value* view, const Operand& value, const std::string& order,
-             const std::string& team) { self.reduce_store(view, value, order, team); },
-          py::arg("view").none(false), py::arg("value"), py::arg("order") = "any",
-          py::arg("team") = "world");
+          [](PythonBuilder& self, Value* view, const Operand& value, const std::string& op,
+             const std::string& order,
+             const std::string& team) { self.reduce_store(view, value, {op, order, team}); },
+          py::arg("view").none(false), py::arg("value"), py::arg("op") = "add",
+          py::arg("order") = "", py::arg("team") = "");
 }
 
 }  // namespace tilewire::bindings

@@ -63,8 +63,8 @@ void bind_virtual_world(py::module_& module) {
       });
   py::class_<VirtualWorld, std::shared_ptr<VirtualWorld>>(
       module, "VirtualWorld", "Any number of ranks in this process, on the CPU.")
-      .def(py::init<int, int, std::uint64_t>(), py::arg("world_size"), py::arg("lsa_size"),
-           py::arg("seed"))
+      .def(py::init<int, int, std::uint64_t, bool>(), py::arg("world_size"), py::arg("lsa_size"),
+           py::arg("seed"), py::arg("multimem") = false)
       .def_property("resident_limit", &VirtualWorld::resident_limit,
                     &VirtualWorld::set_resident_limit)
       .def("make_window", &VirtualWorld::make_window, py::arg("num_bytes"))

@@ -7,11 +7,10 @@ import threading
 from typing import Any
 
 from tilewire import _tilewire
-from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, set_default
 from tilewire.errors import UserError
 from tilewire.lane import check_sms
-from tilewire.virtual import HostWorld, VirtualCommunicator
+from tilewire.virtual import HostWorld, VirtualCommunicator, cpu_target
 
 
 def init(
@@ -19,6 +18,7 @@ def init(
     process_group: Any = None,
     virtual: str | int | None = None,
     seed: int | None = None,
+    multimem: bool = False,
     device: str = "cpu",
     exclusive: bool = False,
     sms: int | None = None,
@@ -30,7 +30,8 @@ def init(
     - `tw.init(process_group=pg)`: ranks of a PyTorch process group, sharing its NCCL communicator
       where PyTorch shows it.
     - `tw.init(virtual="2x4", seed=0)`: two LSA teams of four virtual ranks, in this process, on the
-      CPU; `device="cuda"`: on this process's GPU, one LSA team.
+      CPU; `device="cuda"`: on this process's GPU, one LSA team. `multimem=True`, on the CPU: with
+      multicast addresses, which a switch between GPUs has.
 
     `exclusive=True` is your promise that nothing else waits on this GPU while this communicator's
     kernels do (another communicator's kernels, NCCL's): their launches then carry no cooperative
@@ -43,7 +44,9 @@ def init(
     if virtual is not None and process_group is not None:
         raise UserError("tw.init takes either virtual= or process_group=, not both")
     if virtual is not None:
-        comm = _virtual(str(virtual), seed, device, sms, exclusive)
+        comm = _virtual(str(virtual), seed, multimem, device, sms, exclusive)
+    elif multimem:
+        raise UserError("tw.init: multimem= is for virtual worlds; of GPUs it is found out")
     elif process_group is not None:
         comm = _of_process_group(process_group, sms, exclusive)
     else:
@@ -53,16 +56,23 @@ def init(
 
 
 def _virtual(
-    world: str, seed: int | None, device: str, sms: int | None, exclusive: bool
+    world: str,
+    seed: int | None,
+    multimem: bool,
+    device: str,
+    sms: int | None,
+    exclusive: bool,
 ) -> Communicator:
     if not isinstance(device, str):
         raise UserError(f"tw.init: the device is 'cpu' or 'cuda', found {device!r}")
     if device == "cpu":
-        return VirtualCommunicator(HostWorld(Target(f"cpu:world={world}"), seed), sms, exclusive)
+        return VirtualCommunicator(HostWorld(cpu_target(world, multimem), seed), sms, exclusive)
     if device != "cuda" and not device.startswith("cuda:"):
         raise UserError(
             f"tw.init: the device of a virtual world is 'cpu' or 'cuda', found {device!r}"
         )
+    if multimem:
+        raise UserError("tw.init: virtual ranks on one GPU have no multimem; the CPU's have")
     from tilewire.gpu import virtual_ranks
 
     return virtual_ranks(world, device, sms, exclusive)

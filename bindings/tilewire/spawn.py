@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, set_of_thread
 from tilewire.errors import UserError
 from tilewire.kernel import Auto
@@ -22,7 +21,7 @@ from tilewire.launch import Call
 from tilewire.objects import Request, check_reserve
 from tilewire.place import Place
 from tilewire.rendezvous import Ended, Rendezvous
-from tilewire.virtual import NUM_SMS, HostRequest, HostWorld, require_no_stream
+from tilewire.virtual import NUM_SMS, HostRequest, HostWorld, cpu_target, require_no_stream
 from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
@@ -30,12 +29,17 @@ if TYPE_CHECKING:
 
 
 def spawn(
-    function: Callable[[Communicator], Any], *, world: str = "1", seed: int | None = None
+    function: Callable[[Communicator], Any],
+    *,
+    world: str = "1",
+    seed: int | None = None,
+    multimem: bool = False,
 ) -> list[Any]:
     """Runs `function(comm)` once per rank and returns what the ranks returned, in rank order.
 
     Under torchrun it calls `function(tw.init())`: this process is one rank, on its GPU. Else there
-    are `world` virtual ranks on the CPU ("8"; "2x4": two LSA teams of four). An error in one rank
+    are `world` virtual ranks on the CPU ("8"; "2x4": two LSA teams of four),
+    with multicast addresses where `multimem` is true. An error in one rank
     ends the others at their next collective call and is raised here.
     """
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
@@ -43,7 +47,7 @@ def spawn(
 
         with init() as comm:
             return [function(comm)]
-    host = HostWorld(Target(f"cpu:world={world}"), seed)
+    host = HostWorld(cpu_target(world, multimem), seed)
     meeting = Rendezvous(host.target.world_size, host.world)
     comms = [RankCommunicator(host, meeting, rank) for rank in range(meeting.size)]
     results: list[Any] = [None] * meeting.size

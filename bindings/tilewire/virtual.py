@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 NUM_SMS = 132  # what budgets of lanes are measured by, as on the GPU of `resident_limit`
 
 
+def cpu_target(world: str, multimem: bool = False) -> Target:
+    """The target of a virtual world, like "2x4"; it has multimem or not."""
+    return Target(f"cpu:world={world}" + (",multimem=1" if multimem else ""))
+
+
 class HostWorld:
     """What the ranks of a virtual world share: scheduler, memory, and the launches on it."""
 
@@ -40,7 +45,9 @@ class HostWorld:
             seed = _tilewire.environment_seed()
         if not isinstance(seed, int) or not 0 <= seed < 2**64:
             raise UserError(f"the seed is an integer from 0 to 2**64 - 1, found {seed!r}")
-        self.world = _tilewire.VirtualWorld(target.world_size, target.lsa_size, seed)
+        self.world = _tilewire.VirtualWorld(
+            target.world_size, target.lsa_size, seed, target.multimem
+        )
         self.order = LaunchOrder(target.world_size)
         self.is_closed = False
 

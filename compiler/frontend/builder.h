@@ -172,13 +172,21 @@ class Builder {
   void flush();
   /// Adds to each element of a view at a rank that stores reach, in no order, rounding each time.
   void accumulate(Value* view, Operand value);
-  /// The sum of all ranks' copies of a window's view. `order`: `rank` (equal bits everywhere),
-  /// `any`.
-  Value* all_reduce_load(Value* view, std::string_view order = "rank",
-                         std::string_view team = "world");
-  /// Adds to the copies of a window's view at all ranks, in no order, rounding each time.
-  void reduce_store(Value* view, Operand value, std::string_view order = "any",
-                    std::string_view team = "world");
+  /// All copies of a window in the LSA team at once: reduced by `all_reduce_load`, written by
+  /// `store`, changed by `reduce_store`. `team`: `world`, where that is one LSA team, or `lsa`.
+  Value* multicast(Value* window, std::string_view team = "world");
+  struct ReductionOptions {
+    std::string_view op = "add";  ///< or `min`, `max`, `and`, `or`, `xor`
+    /// `rank` (equal bits everywhere) or `any`; empty: `rank` for loads of windows, else `any`.
+    std::string_view order = "";
+    std::string_view team = "";  ///< `world` or `lsa`; empty: world, or that of the multicast view
+  };
+  /// All ranks' copies of a window's view, reduced.
+  Value* all_reduce_load(Value* view, const ReductionOptions& options);
+  Value* all_reduce_load(Value* view) { return all_reduce_load(view, {}); }
+  /// Reduces into the copies of a window's view at all ranks, in no order, rounding each time.
+  void reduce_store(Value* view, Operand value, const ReductionOptions& options);
+  void reduce_store(Value* view, Operand value) { reduce_store(view, std::move(value), {}); }
 
   // builder_matmul.cpp
   struct MatmulOptions {
@@ -352,6 +360,8 @@ class Builder {
                    const AtomicOptions& options);
   Value* source_for(std::string_view call, Value* view, const Operand& source);
   void require_whole_window(std::string_view call, const Value* view);
+  Attributes reduction(std::string_view call, const Value* view, const ReductionOptions& options,
+                       std::string_view order);
   Value* matmul_of_tiles(Value* a, Value* b, const MatmulOptions& options);
   Value* matmul_of_views(Value* a, Value* b, const MatmulOptions& options);
   Value* elementwise(std::string_view op, const std::vector<Operand>& operands, DType dtype);

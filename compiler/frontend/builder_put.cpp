@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/builder.h"
+#include "compiler/ops/multimem.h"
 
 namespace tilewire {
 namespace {
@@ -70,6 +71,10 @@ void Builder::get(Value* view, Value* source) {
 void Builder::flush() { emit("flush", {}); }
 
 void Builder::accumulate(Value* view, Operand value) {
+  if (view->type.is_view() && multicast_behind(view) != nullptr) {
+    reduce_store(view, std::move(value));
+    return;
+  }
   if (view->type.is_view()) {
     atomic("add", view, value, {.order = "relaxed"});
     return;
@@ -77,18 +82,45 @@ void Builder::accumulate(Value* view, Operand value) {
   source_for("add", view, value);  // says what is wrong
 }
 
-Value* Builder::all_reduce_load(Value* view, std::string_view order, std::string_view team) {
-  require_whole_window("all_reduce_load", view);
-  return emit("all_reduce_load", {view},
-              {{"order", std::string(order)}, {"team", std::string(team)}})
+Value* Builder::multicast(Value* window, std::string_view team) {
+  if (window->type.is_view() && is_at_a_rank(window)) {
+    fail("multicast: means all ranks' copies: leave .at(…) out");
+  }
+  return emit("multicast", {window}, {{"team", std::string(team)}})->result();
+}
+
+Attributes Builder::reduction(std::string_view call, const Value* view,
+                              const ReductionOptions& options, std::string_view order) {
+  require_whole_window(call, view);
+  const Statement* multicast = multicast_behind(view);
+  if (multicast != nullptr && !options.team.empty()) {
+    fail(fmt::format("{}: team= stands at .multicast(team=…), which says whose copies", call));
+  }
+  if (multicast != nullptr && options.order == "rank") {
+    fail(
+        fmt::format("{}: a multicast address has no order of ranks; leave .multicast() out for "
+                    "order=\"rank\"",
+                    call));
+  }
+  if (!options.order.empty()) order = options.order;
+  Attributes attributes = {{"order", std::string(multicast != nullptr ? "any" : order)},
+                           {"team", std::string(options.team.empty() ? "world" : options.team)}};
+  if (options.op != "add") attributes["operation"] = std::string(options.op);
+  if (multicast != nullptr) {
+    attributes["multicast"] = true;
+    attributes["team"] = multicast->text("team");
+  }
+  return attributes;
+}
+
+Value* Builder::all_reduce_load(Value* view, const ReductionOptions& options) {
+  return emit("all_reduce_load", {view}, reduction("all_reduce_load", view, options, "rank"))
       ->result();
 }
 
-void Builder::reduce_store(Value* view, Operand value, std::string_view order,
-                           std::string_view team) {
-  require_whole_window("reduce_store", view);
-  emit("reduce_store", {view, source_for("reduce_store", view, value)},
-       {{"order", std::string(order)}, {"team", std::string(team)}});
+void Builder::reduce_store(Value* view, Operand value, const ReductionOptions& options) {
+  Attributes attributes = reduction("reduce_store", view, options, "any");
+  emit("reduce_store", {view, source_for("reduce_store", view, value)}, std::move(attributes));
 }
 
 }  // namespace tilewire

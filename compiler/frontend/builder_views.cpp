@@ -2,6 +2,7 @@
 
 #include "compiler/frontend/builder.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/multimem.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -85,6 +86,9 @@ Value* Builder::cdiv(Operand a, Operand b) {
 }
 
 Value* Builder::at(Value* window, Operand rank, std::string_view team) {
+  if (window->type.is_view() && multicast_behind(window) != nullptr) {
+    fail("at: this is all ranks' copies at once; leave .multicast() out for one of them");
+  }
   return emit("at", {window, to_index(rank, "a rank")}, {{"team", std::string(team)}})->result();
 }
 

@@ -23,6 +23,7 @@ struct Resources {
   bool network = false;        ///< reaches ranks over the network (GIN)
   /// Bytes that an instance must keep at a time, at most, until the network has sent them.
   std::int64_t staging_bytes = 0;
+  bool multimem = false;  ///< accesses through multicast addresses of the LSA team
 
   Resources& operator|=(const Resources& other) {
     lane |= other.lane;
@@ -32,6 +33,7 @@ struct Resources {
     two_sided |= other.two_sided;
     network |= other.network;
     staging_bytes = std::max(staging_bytes, other.staging_bytes);
+    multimem |= other.multimem;
     return *this;
   }
   bool operator==(const Resources&) const = default;

@@ -181,7 +181,8 @@ Json to_value(const Resources& resources) {
           {"grid_barrier", resources.grid_barrier},
           {"two_sided", resources.two_sided},
           {"network", resources.network},
-          {"staging_bytes", resources.staging_bytes}};
+          {"staging_bytes", resources.staging_bytes},
+          {"multimem", resources.multimem}};
 }
 
 Resources resources_from(const Json& json) {
@@ -193,6 +194,7 @@ Resources resources_from(const Json& json) {
   resources.two_sided = json.at("two_sided").get<bool>();
   resources.network = json.at("network").get<bool>();
   resources.staging_bytes = json.at("staging_bytes").get<std::int64_t>();
+  resources.multimem = json.at("multimem").get<bool>();
   return resources;
 }
 

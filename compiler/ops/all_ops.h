@@ -37,6 +37,7 @@ std::vector<OpInfo> put_ops();         // put.cpp
 std::vector<OpInfo> semaphore_ops();   // semaphore.cpp
 std::vector<OpInfo> channel_ops();     // channel.cpp
 std::vector<OpInfo> network_ops();     // network.cpp
+std::vector<OpInfo> multimem_ops();    // multimem.cpp
 
 std::vector<OpInfo> reshaped_view_ops();  // reshaped_views.cpp
 std::vector<OpInfo> prefetch_ops();       // prefetch.cpp

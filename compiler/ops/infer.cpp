@@ -84,6 +84,12 @@ void refuse_fp8(const OpCall& call, DType dtype) {
   call.fail(fmt::format("{} has no arithmetic of its own; cast it to f32", name_of(dtype)));
 }
 
+void require_operation(const OpCall& call, std::string_view operation) {
+  static const std::vector<std::string_view> known = {"add", "min", "max", "and", "or", "xor"};
+  if (std::find(known.begin(), known.end(), operation) != known.end()) return;
+  call.fail(fmt::format("op=\"{}\" is unknown; one of: {}", operation, fmt::join(known, ", ")));
+}
+
 DType sum_dtype(const OpCall& call, DType dtype) {
   refuse_fp8(call, dtype);
   if (is_float(dtype)) return dtype == DType::kF64 ? dtype : DType::kF32;

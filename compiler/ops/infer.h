@@ -29,6 +29,9 @@ void require_index(const OpCall& call, std::size_t operand);
 /// fp8 is stored and cast, never computed with.
 void refuse_fp8(const OpCall& call, DType dtype);
 
+/// `add`, `min`, `max`, `and`, `or` or `xor`: what copies of a window are reduced by.
+void require_operation(const OpCall& call, std::string_view operation);
+
 /// The dtype that elements are summed and multiplied in along an axis: f64 for f64, f32 for other
 /// floats, 32 bits for bool and narrow integers, else the dtype itself. UserError for fp8.
 DType sum_dtype(const OpCall& call, DType dtype);

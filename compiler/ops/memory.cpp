@@ -255,14 +255,14 @@ TileAccess TileAccess::of(const Statement& statement) {
   TileAccess access;
   std::size_t next = 0;
   const auto take = [&] { return statement.operands.at(next++); };
-  const bool is_over_network = statement.is("network_store");
-  if (is_over_network) {
+  if (statement.is("network_store")) {
     next = 3;  // window, rank, place
   } else {
     access.pointer = take();
   }
-  if (statement.is("tile_store") || statement.is("tile_atomic") || is_over_network) {
-    access.tile = take();
+  for (const char* name :
+       {"tile_store", "tile_atomic", "network_store", "multimem_store", "multimem_reduce"}) {
+    if (statement.is(name)) access.tile = take();
   }
   if (statement.is("tile_atomic") && statement.text("kind") == "cas") access.compare = take();
   const auto& shape = statement.integers("shape");

@@ -55,18 +55,40 @@ std::vector<Type> infer_get(const OpCall& call) {
 
 std::vector<Type> infer_flush(const OpCall&) { return {}; }
 
+/// Checks what the two reductions over all copies have in common; gives the operation.
+std::string check_reduction(const OpCall& call, DType dtype) {
+  require_one_of(call, "team", {"world", "lsa"});
+  const auto found = call.attributes.find("operation");
+  const std::string operation =
+      found == call.attributes.end() ? "add" : std::get<std::string>(found->second);
+  require_operation(call, operation);
+  const bool is_bitwise = operation == "and" || operation == "or" || operation == "xor";
+  if (is_bitwise && is_float(dtype)) {
+    call.fail(fmt::format("op=\"{}\" works on the bits of integers, found {}", operation,
+                          name_of(dtype)));
+  }
+  return operation;
+}
+
 std::vector<Type> infer_all_reduce_load(const OpCall& call) {
   require_one_of(call, "order", {"rank", "any"});
-  require_one_of(call, "team", {"world", "lsa"});
   const Type loaded = accessed_type(call, require_view(call, 0));
+  const std::string operation = check_reduction(call, loaded.dtype);
+  if (flag_attribute(call, "multicast") && is_fp8(loaded.dtype)) {
+    return {operation == "add" ? loaded.with_dtype(DType::kF32) : loaded};
+  }
   refuse_fp8(call, loaded.dtype);
-  return {loaded.with_dtype(sum_dtype(call, loaded.dtype))};
+  return {operation == "add" ? loaded.with_dtype(sum_dtype(call, loaded.dtype)) : loaded};
 }
 
 std::vector<Type> infer_reduce_store(const OpCall& call) {
   require_one_of(call, "order", {"any"});
-  require_one_of(call, "team", {"world", "lsa"});
-  check_fits(call, call.operands[1], accessed_type(call, require_view(call, 0)), "the value");
+  const Type accessed = accessed_type(call, require_view(call, 0));
+  const std::string operation = check_reduction(call, accessed.dtype);
+  if (operation != "add" && operation != "min" && operation != "max") {
+    call.fail(fmt::format("op=\"{}\" is unknown; one of: add, min, max", operation));
+  }
+  check_fits(call, call.operands[1], accessed, "the value");
   return {};
 }
 
@@ -92,6 +114,10 @@ void emit_cpu_view_copy(const Statement& statement, CpuEmitter& emitter) {
 void emit_cpu_nothing(const Statement&, CpuEmitter&) {}
 
 const AttributeSpec kTeamSpec = {"team", AttributeSpec::Kind::kText, true, "`world` or `lsa`"};
+const AttributeSpec kOperationSpec = {"operation", AttributeSpec::Kind::kText, false,
+                                      "`min`, `max`, `and`, `or` or `xor`; absent: `add`"};
+const AttributeSpec kMulticastSpec = {"multicast", AttributeSpec::Kind::kBool, false,
+                                      "the view is all copies at once: one multimem reduction"};
 
 OpInfo put_op() {
   OpInfo op;
@@ -147,10 +173,13 @@ OpInfo all_reduce_load_op() {
   OpInfo op;
   op.name = "all_reduce_load";
   op.summary =
-      "The sum of all ranks' copies of a view: in rank order, the same bits on all ranks, or with "
-      "order `any` in whatever order is fastest. dtypes as for `sum`.";
+      "The sum (or another reduction) of all ranks' copies of a view: in rank order, the same bits "
+      "on all ranks, or with order `any` in whatever order is fastest. dtypes as for `sum`.";
   op.min_operands = op.max_operands = 1;
-  op.attributes = {{"order", AttributeSpec::Kind::kText, true, "`rank` or `any`"}, kTeamSpec};
+  op.attributes = {{"order", AttributeSpec::Kind::kText, true, "`rank` or `any`"},
+                   kTeamSpec,
+                   kOperationSpec,
+                   kMulticastSpec};
   op.effect = Effect::kReads;
   op.stage = Stage::kFrontend;
   op.infer = infer_all_reduce_load;
@@ -161,10 +190,13 @@ OpInfo reduce_store_op() {
   OpInfo op;
   op.name = "reduce_store";
   op.summary =
-      "Adds a tile to a view's copy at every rank, in no order, rounding each time: what was there "
-      "counts too.";
+      "Adds a tile to a view's copy at every rank (or reduces into it), in no order, rounding each "
+      "time: what was there counts too.";
   op.min_operands = op.max_operands = 2;
-  op.attributes = {{"order", AttributeSpec::Kind::kText, true, "`any`"}, kTeamSpec};
+  op.attributes = {{"order", AttributeSpec::Kind::kText, true, "`any`"},
+                   kTeamSpec,
+                   kOperationSpec,
+                   kMulticastSpec};
   op.effect = Effect::kWrites;
   op.stage = Stage::kFrontend;
   op.infer = infer_reduce_store;
@@ -203,6 +235,10 @@ OpInfo drain_copies_op() {
 }
 
 }  // namespace
+
+std::string operation_of(const Statement& reduction) {
+  return reduction.has("operation") ? reduction.text("operation") : "add";
+}
 
 ViewCopy ViewCopy::of(const Statement& statement) {
   ViewCopy copy;

@@ -24,6 +24,9 @@ struct ViewCopy {
   static ViewCopy of(const Statement& statement);
 };
 
+/// What a sum over ranks' copies (`all_reduce_load`, `reduce_store`) reduces by: `add`, `min`, …
+std::string operation_of(const Statement& reduction);
+
 /// Whether a kernel has copies of views, and whether some may be bulk copies on the target.
 bool has_view_copies(const Program& lowered);
 bool has_bulk_copies(const Program& lowered, const Target& target);

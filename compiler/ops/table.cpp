@@ -42,6 +42,7 @@ std::vector<OpInfo> make_table() {
   add({next_index_op()});
   add(barrier_ops());  // barrier, lsa_barrier, grid_barrier
   add(put_ops());  // put, put_value, flush, all_reduce_load, reduce_store, view_copy, drain_copies
+  add(multimem_ops());    // multicast, multimem_load, multimem_store, multimem_reduce, …
   add(semaphore_ops());   // signal, wait, semaphore_signal, semaphore_wait
   add(flag_ops());        // set, flag_set, flag_wait
   add(generation_ops());  // generation, announce, await_done, leave

@@ -102,10 +102,13 @@ std::vector<Type> infer_dimension_of_view(const OpCall& call) {
 std::vector<Type> infer_address(const OpCall& call) {
   const Type& view = require_any_view(call, 0);
   const bool is_peer = flag_attribute(call, "peer");
+  const bool is_multicast = flag_attribute(call, "multicast");
   if (call.operands.size() != (is_peer ? 3U : 2U))
     call.fail("operands: base, a rank if peer, offset");
   if (is_peer && view.memory == Memory::kTensor)
     call.fail("only symmetric memory has an address at a peer");
+  if (is_multicast && (is_peer || view.memory != Memory::kWindow))
+    call.fail("only a window has a multicast address, and it is of all ranks");
   for (std::size_t i = 1; i < call.operands.size(); ++i) require_index(call, i);
   return {Type::pointer(view.dtype)};
 }
@@ -131,6 +134,10 @@ void emit_address_cuda(const Statement& statement, CudaEmitter& emitter) {
   std::string base = emitter.parameter(view);
   const std::string offset = emitter.operand(statement.operands.back(), Binding::kAdd);
   const std::string behind = offset == "0" ? "" : " + " + offset;
+  if (statement.flag("multicast")) {
+    return emitter.define_here(statement.result(), emitter.multicast_address(view) + behind,
+                               base + "_at_all");
+  }
   if (statement.flag("peer")) {
     const Value* rank = statement.operands.at(1);
     return emitter.define_here(
@@ -200,10 +207,13 @@ OpInfo stride_op() {
 OpInfo address_op() {
   OpInfo op;
   op.name = "address";
-  op.summary = "The address of an element of a parameter, here or at a peer.";
+  op.summary =
+      "The address of an element of a parameter: here, at a peer, or in all copies at once.";
   op.min_operands = 2;
   op.max_operands = 3;
-  op.attributes = {{"peer", AttributeSpec::Kind::kBool, false, "a rank stands before the offset"}};
+  op.attributes = {
+      {"peer", AttributeSpec::Kind::kBool, false, "a rank stands before the offset"},
+      {"multicast", AttributeSpec::Kind::kBool, false, "in all copies of the LSA team at once"}};
   op.stage = Stage::kLowered;
   op.infer = infer_address;
   op.emit_cpu = emit_cpu_address;

@@ -32,12 +32,12 @@ bool is_contiguous(const Program& program, std::size_t parameter) {
          (parameter < program.facts.contiguous.size() && program.facts.contiguous[parameter]);
 }
 
-/// Whether the kernel asks the device communicator for anything: its rank, a peer's address.
+/// Whether the kernel asks the device communicator for anything: its rank, another one's address.
 bool needs_communicator(const Program& program) {
   bool needs = false;
   for_each_statement(program.body, [&needs](const Statement& statement) {
-    needs |=
-        statement.is("rank") || (statement.kind == StatementKind::kOp && statement.flag("peer"));
+    needs |= statement.is("rank") || (statement.kind == StatementKind::kOp &&
+                                      (statement.flag("peer") || statement.flag("multicast")));
   });
   return needs;
 }

@@ -25,10 +25,12 @@ Value* with_shape(const Statement& store) {
 
 /// The tile that an access reads or writes; null for other ops.
 Value* access_tile(const Statement& statement) {
-  if (statement.is("tile_load")) return statement.result();
-  const bool writes =
-      statement.is("tile_store") || statement.is("tile_atomic") || statement.is("network_store");
-  return writes ? with_shape(statement) : nullptr;
+  if (statement.is("tile_load") || statement.is("multimem_load")) return statement.result();
+  for (const char* name :
+       {"tile_store", "tile_atomic", "network_store", "multimem_store", "multimem_reduce"}) {
+    if (statement.is(name)) return with_shape(statement);
+  }
+  return nullptr;
 }
 
 /// The tiles that a channel's op sends or hands out.
@@ -187,7 +189,7 @@ void LayoutGroups::constrain(const Statement& statement) {
   for (Value* tile : message_tiles(statement)) constrain_message(tile);
   Value* tile = access_tile(statement);
   if (tile == nullptr || !tile->type.is_tile()) return;
-  of(tile).is_owned |= statement.is("tile_atomic");
+  of(tile).is_owned |= statement.is("tile_atomic") || statement.is("multimem_reduce");
   const TileAccess access = TileAccess::of(statement);
   const bool is_over_network = access.pointer == nullptr;
   const int bytes = num_bytes((is_over_network ? access.tile : access.pointer)->type.dtype);

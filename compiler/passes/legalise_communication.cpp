@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/put.h"
 #include "compiler/passes/legalise_channels.h"
 #include "compiler/passes/legalise_network.h"
 #include "compiler/passes/passes.h"
@@ -138,6 +139,8 @@ class Legaliser {
         barrier(*statement, region.statements);
       } else if (statement->is("at")) {
         at(std::move(statement), region.statements);
+      } else if (statement->kind == StatementKind::kOp && statement->flag("multicast")) {
+        region.statements.push_back(std::move(statement));  // choose_multimem has seen to it
       } else if (statement->is("all_reduce_load")) {
         all_reduce_load(std::move(statement), region.statements);
       } else if (statement->is("reduce_store")) {
@@ -309,6 +312,12 @@ class Legaliser {
                                  : insert.op("at", {view, rank}, {{"team", std::string("lsa")}});
   }
 
+  /// The op that reduces two copies.
+  static std::string elementwise_of(const Statement& reduction) {
+    const std::string operation = operation_of(reduction);
+    return operation == "min" ? "minimum" : operation == "max" ? "maximum" : operation;
+  }
+
   /// All loads first, so that they are under way together; then the sum, in rank order.
   void all_reduce_load(std::unique_ptr<Statement> statement, Statements& into) {
     Inserter insert(program_, into, statement->location);
@@ -321,7 +330,7 @@ class Legaliser {
     Value* sum = nullptr;
     for (Value* copy : copies) {
       if (copy->type.dtype != dtype) copy = insert.op("cast", {copy}, {{"dtype", dtype}});
-      sum = sum == nullptr ? copy : insert.op("add", {sum, copy});
+      sum = sum == nullptr ? copy : insert.op(elementwise_of(*statement), {sum, copy});
     }
     replaced_.replace(statement->result(), sum);
     removed_.push_back(std::move(statement));
@@ -340,7 +349,7 @@ class Legaliser {
       }
       Value* view = copy_at(statement.operands[0], rank, insert);
       insert.op("atomic", {view, statement.operands[1]},
-                {{"kind", std::string("add")},
+                {{"kind", operation_of(statement)},
                  {"order", std::string("relaxed")},
                  {"scope", std::string(num_ranks == 1 ? "gpu" : "system")}});
     }

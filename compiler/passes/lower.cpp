@@ -36,6 +36,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("choose_inline", program);
   program = canonicalise(std::move(program));
   done("canonicalise", program);
+  program = choose_multimem(std::move(program), target);
+  done("choose_multimem", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
   program = insert_launch_states(std::move(program), target);
@@ -55,6 +57,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("drain_copies", program);
   program = infer_layouts(std::move(program), target);
   done("infer_layouts", program);
+  program = fence_aliases(std::move(program));
+  done("fence_aliases", program);
   program = hoist_invariants(std::move(program));
   done("hoist_invariants", program);
   program = keep_channel_counts(std::move(program), target);

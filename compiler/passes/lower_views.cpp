@@ -6,6 +6,7 @@
 
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/put.h"
 #include "compiler/ops/staging.h"
 #include "compiler/passes/bounds.h"
 #include "compiler/passes/passes.h"
@@ -124,6 +125,10 @@ class ViewLowering {
       view.rank = statement.operands[1];
       view.is_over_network = statement.text("team") == "network";
       views_[statement.result()] = std::move(view);
+    } else if (statement.is("multicast")) {
+      LoweredView view = views_.at(statement.operands[0]);
+      view.is_multicast = true;
+      views_[statement.result()] = std::move(view);
     } else if (statement.is("slice")) {
       views_[statement.result()] =
           slice_view(views_.at(statement.operands[0]), slice_indices(statement), bounds_, insert);
@@ -143,7 +148,8 @@ class ViewLowering {
         replaced_.replace(statement.results[i], lowered.results[i]);
       }
     } else if (statement.is("load") || statement.is("store") || statement.is("atomic") ||
-               statement.is("prefetch") || statement.is("put") || statement.is("put_value")) {
+               statement.is("prefetch") || statement.is("put") || statement.is("put_value") ||
+               statement.is("all_reduce_load") || statement.is("reduce_store")) {
       access(statement, insert);
     } else {
       return reshape(statement, insert);
@@ -238,26 +244,41 @@ class ViewLowering {
         vector_of(view, view.dtype, alignments_.at(view.base), bounds_, is_mappable(view.base));
     attributes["vector"] = vector;
     if (statement.is("load") && is_constant) attributes["constant"] = true;
-    if (statement.has("cache")) attributes["cache"] = statement.text("cache");
+    if (statement.has("cache") && !view.is_multicast) {
+      attributes["cache"] = statement.text("cache");
+    }
     if (statement.is("atomic")) describe_atomic(statement, attributes);
+    if (statement.is("all_reduce_load") || statement.is("reduce_store")) {
+      attributes["operation"] = operation_of(statement);
+    }
     Statement& lowered =
         insert.append(program_.new_op(lowered_access(statement, view), std::move(operands),
                                       std::move(attributes), statement.location));
     if (lowered.results.empty()) return;
-    lowered.result()->name = statement.result()->name;
-    replaced_.replace(statement.result(), lowered.result());
+    Value* result = lowered.result();
+    const DType dtype = statement.result()->type.dtype;  // sums of narrow floats are f32
+    if (result->type.dtype != dtype) result = insert.op("cast", {result}, {{"dtype", dtype}});
+    result->name = statement.result()->name;
+    replaced_.replace(statement.result(), result);
     if (statement.is("load")) staging_.note_load(lowered.result(), view, views_.at(view.base));
   }
 
+  /// What an access becomes. Those through a multicast address are reductions of all copies, and
+  /// writes to all of them.
   static std::string lowered_access(const Statement& statement, const LoweredView& view) {
     if (view.is_over_network) return "network_store";
+    if (statement.is("all_reduce_load")) return "multimem_load";
+    if (statement.is("reduce_store")) return "multimem_reduce";
+    if (view.is_multicast) return "multimem_store";
     const bool is_put = statement.is("put") || statement.is("put_value");
     return "tile_" + std::string(is_put ? "store" : statement.op->name);
   }
 
   /// Operands behind the view that an access brings to memory.
   static int num_values(const Statement& statement) {
-    if (statement.is("load") || statement.is("prefetch")) return 0;
+    for (const char* name : {"load", "prefetch", "all_reduce_load"}) {
+      if (statement.is(name)) return 0;
+    }
     return statement.is("atomic") && statement.text("kind") == "cas" ? 2 : 1;
   }
 

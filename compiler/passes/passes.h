@@ -15,6 +15,11 @@ Program canonicalise(Program program);
 /// there is none.
 Program choose_inline(Program program, const Target& target);
 
+/// Reductions over all copies of a window in any order become those of a multicast address, where
+/// the target has them. UserError at the line of a `multicast`, or of what uses it, that the target
+/// hasn't got.
+Program choose_multimem(Program program, const Target& target);
+
 /// Chooses each communication op's transport from the target: in a world of 1 cross-rank work
 /// disappears; a barrier over ranks that all reach each other becomes `lsa_barrier`. UserError at
 /// the line that asks for what the target hasn't got.
@@ -53,6 +58,11 @@ Program drain_copies(Program program);
 
 /// Chooses threads per CTA and every tile's layout; a `relayout` stands where two layouts meet.
 Program infer_layouts(Program program, const Target& target);
+
+/// Puts `fence_aliases` between accesses through multicast addresses and those through ranks' own
+/// that may be of the same memory. After layouts are known: they say which elements of a multicast
+/// write go to each copy by itself.
+Program fence_aliases(Program program);
 
 /// Moves pure ops out of loops that they don't depend on. After layouts are known, so that tiles
 /// which stay alive over the loop take few registers.

@@ -200,8 +200,10 @@ Value* address_of(const LoweredView& view, Inserter& insert) {
     from_base = insert.op("add", {offset, insert.constant(view.byte_offset)});
   }
   if (view.start != nullptr) from_base = insert.op("add", {view.start, from_base});
+  Attributes attributes;
+  if (view.is_multicast) attributes["multicast"] = true;
   Value* address = view.rank == nullptr
-                       ? insert.op("address", {view.base, from_base})
+                       ? insert.op("address", {view.base, from_base}, std::move(attributes))
                        : insert.op("address", {view.base, view.rank, from_base}, {{"peer", true}});
   return is_field ? insert.op("pointer_cast", {address, offset}, {{"dtype", view.dtype}}) : address;
 }

@@ -54,6 +54,7 @@ struct LoweredView {
   std::int64_t byte_offset = 0;  ///< of a field in its record
   Value* rank = nullptr;         ///< whose copy; null: this rank's
   bool is_over_network = false;  ///< `rank` counts in the world, and is out of reach
+  bool is_multicast = false;     ///< all copies of the LSA team at once
   /// Where the parameter's elements begin, counted from the start of its memory in elements of the
   /// parameter: a multiple of 128 bytes; null: there.
   Value* start = nullptr;

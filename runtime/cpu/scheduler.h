@@ -127,6 +127,8 @@ class Scheduler {
   /// Before something that other instances may see, where generated code has no such place: lets
   /// others run now and then.
   void pass_access(CpuInstance& instance);
+  /// The next number of the world's random sequence.
+  std::uint64_t draw() { return pace_.below(UINT64_MAX); }
   /// The instance's turn is over: lets others run.
   void interrupt(CpuInstance& instance);
   /// Says that this instance uses an object that one instance of a launch may use so. UserError

@@ -12,6 +12,7 @@
 #include "runtime/cpu/flag.h"
 #include "runtime/cpu/launch_control.h"
 #include "runtime/cpu/launch_state.h"
+#include "runtime/cpu/multimem.h"
 #include "runtime/cpu/network_references.h"
 #include "runtime/cpu/report_references.h"
 #include "runtime/cpu/scheduler.h"
@@ -109,7 +110,8 @@ const std::vector<CpuSymbol>& cpu_symbols() {
     std::vector<CpuSymbol> all = steps_and_mathematics();
     for (const std::vector<CpuSymbol>& references :
          {tile_references(), report_references(), semaphore_references(), channel_references(),
-          flag_references(), launch_state_references(), network_references()}) {
+          flag_references(), launch_state_references(), multimem_references(),
+          network_references()}) {
       all.insert(all.end(), references.begin(), references.end());
     }
     return all;

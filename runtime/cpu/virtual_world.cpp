@@ -43,9 +43,10 @@ void check_grid(const RankLaunch& launch, std::int64_t resident_limit) {
 
 }  // namespace
 
-VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed)
+VirtualWorld::VirtualWorld(int world_size, int lsa_size, std::uint64_t seed, bool multimem)
     : world_size_(world_size),
       lsa_size_(lsa_size),
+      multimem_(multimem),
       random_(seed),
       network_(std::make_shared<Network>(random_)),
       scheduler_(world_size, resident_limit_, random_, stacks_, *network_) {
@@ -172,6 +173,12 @@ void VirtualWorld::check(const RankLaunch& launch) const {
         "`{}` was compiled for {} ranks in LSA teams of {}; this world has {} in teams of {}",
         artifact.kernel, artifact.target.world_size, artifact.target.lsa_size, world_size_,
         lsa_size_));
+  }
+  if (artifact.resources.multimem && !multimem_) {
+    throw UserError(
+        fmt::format("`{}` uses multicast addresses, which this world doesn't have; make "
+                    "it with multimem=True",
+                    artifact.kernel));
   }
   if (launch.arguments.size() != artifact.arguments.size()) {
     throw UserError(fmt::format("`{}` takes {} argument slots, got {}", artifact.kernel,

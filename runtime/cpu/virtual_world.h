@@ -27,7 +27,7 @@ class VirtualWorld {
   static constexpr std::int64_t kResidentLimit = std::int64_t{132} * 2;
 
   /// LSA teams are consecutive ranks. UserError where `lsa_size` doesn't divide `world_size`.
-  VirtualWorld(int world_size, int lsa_size, std::uint64_t seed);
+  VirtualWorld(int world_size, int lsa_size, std::uint64_t seed, bool multimem = false);
   ~VirtualWorld();
 
   int world_size() const { return world_size_; }
@@ -87,6 +87,7 @@ class VirtualWorld {
 
   int world_size_;
   int lsa_size_;
+  bool multimem_;
   std::int64_t resident_limit_ = kResidentLimit;
   std::mutex turn_;
   std::mt19937_64 random_;

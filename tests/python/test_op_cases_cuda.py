@@ -16,7 +16,7 @@ REFRESH = bool(os.environ.get("TILEWIRE_REFRESH_GOLDENS"))
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_golden(case):
-    text = emit(case, case.dtypes[0], "sm_90a", "cuda").decode()
+    text = emit(case, case.dtypes[0], None, "cuda").decode()
     path = GOLDENS / f"{case.name}.cu"
     if REFRESH:
         path.write_text(text)

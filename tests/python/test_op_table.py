@@ -19,7 +19,7 @@ _texts = {}
 def ops_of(case, stage):
     """The ops of a case's program for CUDA, as the frontend builds it or lowered."""
     if (case.name, stage) not in _texts:
-        text = emit(case, case.dtypes[0], "sm_90a", stage).decode()
+        text = emit(case, case.dtypes[0], None, stage).decode()
         _texts[case.name, stage] = set(re.findall(r"^\s*(?:%.* = )?(\w+)\(", text, re.MULTILINE))
     return _texts[case.name, stage]
 

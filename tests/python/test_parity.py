@@ -40,6 +40,7 @@ def test_example_is_the_golden_that_the_cpp_builder_makes(ir):
 SPELLINGS = {
     "constant": ("a literal", "constant"),
     "at": ("x.at(r)", "at"),
+    "multicast": ("x.multicast()", "multicast"),
     "slice": ("x[…]", "slice"),
     "neg": ("-a", "unary"),
     "not": ("~a", "unary"),

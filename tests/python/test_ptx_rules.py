@@ -73,6 +73,8 @@ ITS_FENCE = r"(ProducerThread\w+, [^@]*?)fence\.proxy\.async;"
 COPIES = "ops/put_views"
 PUTS = "network_puts_2x4"
 ATOMICS = "ops/atomic_at_peers"
+ALIASES = "ops/multimem_beside_plain"
+INTO_ALL = "ops/reduce_into_all_copies"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,11 @@ ATOMICS = "ops/atomic_at_peers"
         (PUTS, r"fence\.acq_rel\.sys;", "fence.acq_rel.gpu;", "puts_stand_behind"),
         (PUTS, r"(fence\.acq_rel\.sys;)", r"\1\nst.global.u32 [%rd1], %r1;", "puts_stand_behind"),
         (PUTS, r"ld\.acquire\.sys\.b64", "ld.relaxed.sys.b64", "signals_of_the_network"),
+        (ALIASES, r"fence\.proxy\.alias;", "", "multicast_addresses_are_fenced"),
+        (ALIASES, r"fence\.proxy\.alias;", "fence.acq_rel.sys;", "multicast_addresses_are_fenced"),
+        (ALIASES, r"ld_reduce\.weak", "ld_reduce.relaxed.sys", "strong_accesses_say"),
+        (INTO_ALL, r"multimem\.red\.relaxed\.sys", "multimem.red.relaxed.gpu", "scopes_reach"),
+        (INTO_ALL, r"(multimem\.red.*)// atomic", r"\1", "strong_accesses_say"),
         (BARRIERS, r"\.reg ", ".local .align 16 .b8 depot[16];\n.reg ", "kernels_that"),
     ],
 )  # fmt: skip
@@ -111,6 +118,17 @@ def test_a_store_between_fence_and_arrival_is_found():
         BARRIERS, r"fence\.acq_rel\.sys;", "fence.acq_rel.sys;\nst.global.v4.u32 [%rd1], {%r1};"
     )
     assert "arrivals_that_release_stand_behind_a_fence" in broken
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_each_fence_between_kinds_of_addresses_is_needed(number):
+    source, ptx = (FOLDER / f"{ALIASES}.cu").read_text(), ptx_of(ALIASES)
+    parts = ptx.split("fence.proxy.alias;")
+    assert len(parts) == 3
+    parts[number : number + 2] = ["".join(parts[number : number + 2])]
+    without = "fence.proxy.alias;".join(parts)
+    found = {each.split(":")[0] for each in violations(source, without)}
+    assert found == {"multicast_addresses_are_fenced_from_others"}
 
 
 def test_a_fence_on_one_of_two_ways_is_no_fence():

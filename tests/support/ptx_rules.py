@@ -10,6 +10,7 @@ Strong accesses (`relaxed`, `acquire`, …) say in a comment what they are for:
     own phase         reads this instance's or rank's own state, or counts it up
     atomic            the user's: its order is fences around it
     packet            data that is its own flag
+    single copy       a narrow element of what goes to all copies; its neighbours go by multimem
     stop word, report, launch log     book-keeping that orders nothing
 
 Accesses that are `release` or `acquire` by themselves need to say nothing.
@@ -67,7 +68,7 @@ def role(each: Instruction) -> str:
 
 
 def is_strong(each: Instruction) -> bool:
-    return each.name.split(".")[0] in ("ld", "st", "red", "atom") and bool(
+    return each.name.split(".")[0] in ("ld", "st", "red", "atom", "multimem") and bool(
         {"relaxed", "acquire", "release", "acq_rel", "volatile"} & set(each.name.split("."))
     )
 
@@ -254,7 +255,7 @@ def scopes_reach_who_looks(kernel: Kernel):
     """System scope where peers look, the GPU's in a world of 1 and for this rank's own grid."""
     has_local = bool(kernel.statements(r"local_grid_barrier\.sync|Scope::kGpu"))
     gpu_atomics = bool(kernel.statements(r"Scope::kGpu"))
-    system_atomics = bool(kernel.statements(r"Scope::kSystem"))
+    system_atomics = bool(kernel.statements(r"Scope::kSystem|tw::multimem_reduce"))
     for function in kernel.own_functions:
         for each in function.instructions:
             if not is_strong(each) or role(each) in BOOK_KEEPING | {"launch log"}:
@@ -308,6 +309,70 @@ def bulk_loads_see_what_was_acquired(kernel: Kernel):
                 at_start=".tensor." in each.name,
             ):
                 yield f"{function.name}: {each.text}"
+
+
+def multicast_addresses_are_fenced_from_others(kernel: Kernel):
+    """The PTX ISA takes two addresses of the same memory for two proxies: between an access through
+    a multicast address and one through a rank's own stands `fence.proxy.alias`, whatever else does.
+    It is asked for at the side of the multicast access: behind plain writes of windows, by this
+    instance or heard of, and in front of plain accesses, by this instance or told of. At barriers
+    the others run this same program."""
+    tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
+    signature = kernel.source[kernel.source.index("_kernel(") :].partition(") {")[0]
+    parameters = signature.partition("(")[2].split(",")
+    meets_others = bool(kernel.statements(r"tw::(wait|signal|set|send|recv|exchange)|\bchannel"))
+    for function in kernel.functions:
+        if not any(each.name.startswith("multimem") for each in function.instructions):
+            continue
+        origins = origins_of(function, tables)
+
+        def is_plain(each: Instruction, origins=origins) -> bool:
+            kind = each.name.split(".")[0]
+            if (
+                kind not in ("ld", "st", "red", "atom")
+                or not each.is_a("global")
+                or each.is_a("nc")
+            ):
+                return False
+            address = re.search(r"\[(%\w+)", each.text)
+            if each.comment or address is None:  # book-keeping; single copies, which are their own
+                return False
+            come = origins.get(address.group(1), set())
+            return any("tw::WindowHandle" in parameters[number] for number, _, _ in come)
+
+        def is_plain_write(each: Instruction, is_plain=is_plain) -> bool:
+            return is_plain(each) and not each.name.startswith("ld")
+
+        def is_fenced(each: Instruction) -> bool:
+            return each.name == "fence.proxy.alias"
+
+        heard = {
+            id(each)
+            for index, each in enumerate(function.instructions)
+            if is_wait(each)
+            and (
+                meets_others
+                or not function.every_way_back_meets(
+                    index, lambda _: False, is_plain_write, at_start=True
+                )
+            )
+        }
+        for index, each in enumerate(function.instructions):
+            if not each.name.startswith("multimem"):
+                continue
+
+            def is_dirty(other: Instruction, heard=heard) -> bool:
+                return is_plain_write(other) or id(other) in heard
+
+            if not function.every_way_back_meets(index, is_fenced, is_dirty, at_start=True):
+                yield f"{function.name}: {each.text} sees what others wrote"
+
+            def tells(other: Instruction) -> bool:
+                return is_plain(other) or (meets_others and releases(other))
+
+            is_write = not each.name.startswith("multimem.ld")
+            if is_write and not function.every_way_on_meets(index, is_fenced, tells):
+                yield f"{function.name}: {each.text} is seen by others"
 
 
 def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
@@ -371,6 +436,7 @@ RULES = (
     scopes_reach_who_looks,
     bulk_stores_are_over_before_a_release,
     bulk_loads_see_what_was_acquired,
+    multicast_addresses_are_fenced_from_others,
     kernels_that_communicate_keep_nothing_in_local_memory,
     puts_stand_behind_a_system_fence,
     signals_of_the_network_are_acquired,

@@ -79,10 +79,10 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
                     CHECK(print(parse_program(print(program))) == print(program));
                   }));
   CHECK(passes ==
-        "specialise choose_inline canonicalise legalise_communication insert_launch_states "
-        "lower_stacks stage_products lower_views canonicalise elide_releases drain_copies "
-        "infer_layouts hoist_invariants keep_channel_counts share_operands place_waits "
-        "split_roles ");
+        "specialise choose_inline canonicalise choose_multimem legalise_communication "
+        "insert_launch_states lower_stacks stage_products lower_views canonicalise elide_releases "
+        "drain_copies infer_layouts fence_aliases hoist_invariants keep_channel_counts "
+        "share_operands place_waits split_roles ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }
 

@@ -29,6 +29,11 @@ def _name(call: Call, value: Any, what: str) -> str:
     return value
 
 
+def _reduction(call: Call, op: Any, order: Any, team: Any) -> tuple[str, str, str]:
+    order, team = ("" if each is None else each for each in (order, team))
+    return _name(call, op, "op"), _name(call, order, "order"), _name(call, team, "team")
+
+
 def _signal(call: Call, signal: Any, n: Any) -> None:
     if signal is not None:
         call.build("signal", require_object(call, signal, "semaphore"), count(call, n))
@@ -90,19 +95,29 @@ def add(call: Call, a: Any, b: Any) -> Any:
 
 
 @builtin
-def all_reduce_load(call: Call, view: Any, *, order: Any = "rank", team: Any = "world") -> Value:
-    """The sum of all ranks' copies of a part of a window, as a tile; floats in f32. In rank order,
-    so that all ranks get the same bits; `order="any"`: in the fastest one."""
-    names = _name(call, order, "order"), _name(call, team, "team")
-    return call.build("all_reduce_load", _view(call, view), *names)
+def all_reduce_load(
+    call: Call, view: Any, *, op: Any = "add", order: Any = None, team: Any = None
+) -> Value:
+    """The sum of all ranks' copies of a part of a window, as a tile; floats in f32. `order="rank"`,
+    which is the default: in rank order, so that all ranks get the same bits; `"any"`: in the
+    fastest one, by multimem where there is. `op`: or the `"min"`, `"max"`, `"and"`, `"or"`,
+    `"xor"` of them. Of `x.multicast()[…]`: one multimem reduction, in the switch's order."""
+    return call.build("all_reduce_load", _view(call, view), *_reduction(call, op, order, team))
 
 
 @builtin
 def reduce_store(
-    call: Call, view: Any, value: Any, *, order: Any = "any", team: Any = "world"
+    call: Call,
+    view: Any,
+    value: Any,
+    *,
+    op: Any = "add",
+    order: Any = None,
+    team: Any = None,
 ) -> None:
     """Adds a tile to a part of a window in every rank's copy: when all ranks have, and met at a
     barrier, each copy holds what it held before plus the sum over the ranks. Unordered, rounding to
-    the window's dtype each time, so that copies may differ in their last bits."""
-    names = _name(call, order, "order"), _name(call, team, "team")
+    the window's dtype each time, so that copies may differ in their last bits. `op`: or the `"min"`
+    or `"max"` stays. By multimem where there is; of `x.multicast()[…]`, always."""
+    names = _reduction(call, op, order, team)
     call.build("reduce_store", _view(call, view), call.operand(value, "the value"), *names)

@@ -158,6 +158,8 @@ class Calls(Inlining):
             if len(args) != 1 or kwargs:
                 self.fail(node, "`to` takes one dtype: `x.to(tw.f32)`")
             return self.build(node, "cast", method.value, self.dtype(node, args[0]))
+        if method.name == "multicast":
+            return self.call_multicast(node, method, args, kwargs)
         team = kwargs.pop("team", "")
         if len(args) != 1 or kwargs or not isinstance(team, str):
             self.fail(node, "`at` takes one rank and `team=`: `x.at(r)`")
@@ -170,6 +172,22 @@ class Calls(Inlining):
         if not method.value.type.is_view:
             self.fail(node, f"only windows have `.at(rank)`, found {describe(method.value)}")
         return self.build(node, "at", method.value, args[0], team)
+
+    def call_multicast(
+        self, node: ast.Call, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        team = kwargs.pop("team", "world")
+        if args or kwargs or not isinstance(team, str):
+            self.fail(node, "`multicast` takes nothing but `team=`: `x.multicast()`")
+        if isinstance(method.value, RecordView):
+            views = {
+                name: self.build(node, "multicast", view, team)
+                for name, view in method.value.views.items()
+            }
+            return dataclasses.replace(method.value, views=views)
+        if not method.value.type.is_view:
+            self.fail(node, f"only windows have `.multicast()`, found {describe(method.value)}")
+        return self.build(node, "multicast", method.value, team)
 
     def dtype(self, node: ast.AST, value: Any) -> DType:
         try:

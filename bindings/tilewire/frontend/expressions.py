@@ -95,9 +95,9 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
             return self.build(node, "transpose", base)
         if node.attr == "T" and base.type.is_view:
             return self.build(node, "permute", base)
-        if node.attr in ("to", "at"):
+        if node.attr in ("to", "at", "multicast"):
             return Method(base, node.attr)
-        instead = did_you_mean(node.attr, ["dtype", "shape", "to", "at"])
+        instead = did_you_mean(node.attr, ["dtype", "shape", "to", "at", "multicast"])
         if node.attr == "astype":
             instead = ": convert with `.to(tw.f32)`"
         elif node.attr in BUILTINS:
@@ -108,8 +108,8 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
         fields = base.views if isinstance(base, RecordView) else base.values
         if node.attr in fields:
             return fields[node.attr]
-        if isinstance(base, RecordView) and node.attr == "at":
-            return Method(base, "at")
+        if isinstance(base, RecordView) and node.attr in ("at", "multicast"):
+            return Method(base, node.attr)
         if isinstance(base, RecordView) and node.attr == "shape":
             first = next(iter(fields.values()))
             return tuple(self.extent(node, first, axis) for axis in range(base.rank))

@@ -48,6 +48,9 @@ static_assert(offsetof(CpuTile, data) == 0 && sizeof(void*) == 8);
 static_assert(offsetof(CpuTile, dtype) == 8 && offsetof(CpuTile, rank) == 16);
 static_assert(offsetof(CpuTile, shape) == 24 && sizeof(CpuTile) == 48);
 
+/// What `tilewire_multimem_load` reduces copies by.
+enum class CpuReduction : std::int64_t { kAdd, kMin, kMax, kAnd, kOr, kXor };
+
 /// An op's reference function (`CpuEmitter::call_reference`). `tiles`: the statement's results,
 /// which it fills, then its operands, which it leaves as they are. `constants`: what the op adds.
 /// It may wait, and throw.

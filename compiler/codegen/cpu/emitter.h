@@ -103,6 +103,10 @@ class CpuEmitter {
   virtual void atomic(const Statement& statement, const TileAccess& access,
                       const Atomic& atomic) = 0;
 
+  /// `multimem_load`, `multimem_store` or `multimem_reduce`: all copies of a window in this rank's
+  /// LSA team, of which the pointer leads into this rank's.
+  virtual void multimem(const Statement& statement, const TileAccess& access) = 0;
+
   /// Calls `void name(CpuInstance*, arguments…)` of `runtime/cpu/symbols.h`. It may wait and throw.
   virtual void call_runtime(std::string_view name, std::span<const CpuScalar> arguments) = 0;
 };

@@ -61,6 +61,9 @@ class LlvmEmitter final : public CpuEmitter {
   // llvm_atomics.cpp
   void atomic(const Statement& statement, const TileAccess& access, const Atomic& atomic) override;
 
+  // llvm_multimem.cpp
+  void multimem(const Statement& statement, const TileAccess& access) override;
+
   // llvm_matmul.cpp
   void matmul(const Statement& statement, const Matmul& product) override;
 
@@ -142,6 +145,12 @@ class LlvmEmitter final : public CpuEmitter {
   llvm::Value* change_by_swapping(llvm::Value* place, const Atomic& atomic, CpuScalar value);
   llvm::Value* swap(llvm::Value* place, const Atomic& atomic, llvm::Value* compare,
                     llvm::Value* value);
+
+  // llvm_multimem.cpp
+  llvm::Value* in_copy(llvm::Value* place, const Value* window, llvm::Value* member);
+  CpuScalar reduced(const Statement& load, llvm::Value* place, DType dtype, std::int64_t slot);
+  void multimem_load(const Statement& statement, const TileAccess& access);
+  void multimem_write(const Statement& statement, const TileAccess& access);
 
   // llvm_matmul.cpp
   CpuScalar round_to_tf32(CpuScalar x);

@@ -82,7 +82,7 @@ bool is_plain(const TileAccess& access) {
 }  // namespace
 
 Type tile_type(const Statement& statement, const TileAccess& access) {
-  if (statement.is("tile_load")) return statement.result()->type;
+  if (access.tile == nullptr) return statement.result()->type;
   Type type = access.tile->type;
   if (!type.is_scalar()) return type;
   type = Type::tile(type.dtype, statement.integers("shape"));

@@ -327,6 +327,12 @@ std::string CudaEmitter::peer_address(const Value* view, const Value* rank) {
                      operand(rank, Binding::kChoose));
 }
 
+std::string CudaEmitter::multicast_address(const Value* view) {
+  return companion(view, "multicast");
+}
+
+std::string CudaEmitter::copies(const Value* view) { return companion(view, "copies"); }
+
 std::string CudaEmitter::stride(const Value* view, int dimension) const {
   const auto found = strides_.find({view, dimension});
   if (found != strides_.end()) return found->second;

@@ -73,6 +73,10 @@ class CudaEmitter {
   /// The address of a window's copy at an LSA rank: one name for the whole kernel where the rank is
   /// a constant, computed before its first wait; else an expression.
   std::string peer_address(const Value* view, const Value* rank);
+  /// The address that stands for a window in all copies of the LSA team at once.
+  std::string multicast_address(const Value* view);
+  /// What finds each of those copies (`tw::Copies`).
+  std::string copies(const Value* view);
   std::string stride(const Value* view, int dimension) const;
   std::string tensor_map(int index) const;               ///< of `Artifact::tensor_maps`
   std::string size(std::int64_t number) const;           ///< by name where the user named it

@@ -4,9 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
+#include "compiler/codegen/cuda/multimem.h"
 #include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/codegen/cuda/staging.h"
+#include "compiler/ops/memory.h"
+#include "compiler/ops/multimem.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/put.h"
 #include "compiler/support/error.h"
@@ -57,6 +61,13 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",
                            "give_index", "take_index"}) {
     if (statement.is(name)) return "";
+  }
+  if (statement.is("fence_aliases")) return "";
+  if (is_multimem(statement)) {
+    const std::string& window = parameter_behind(statement.operands.at(0))->name;
+    if (statement.is("multimem_store")) return fmt::format("store to all copies of {}", window);
+    return fmt::format("{} {} all copies of {}", statement.text("operation"),
+                       statement.is("multimem_load") ? "of" : "into", window);
   }
   if (statement.is("tile_load") || statement.is("tile_store") || statement.is("tile_prefetch")) {
     const Statement* address = statement.operands.at(0)->definition;
@@ -302,6 +313,7 @@ void KernelWriter::write_preamble() {
     writer.line("tw::LaunchGuard<kThreads> launch(lane, comm.rank);");
   }
   write_peer_addresses();
+  write_multicast_addresses();
   if (description_.launch.num_counters > 0) {
     emitter_.include("counters.cuh");
     writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
@@ -407,10 +419,7 @@ void KernelWriter::write_peer_addresses() {
     if (!statement.is("address") || !statement.flag("peer")) return;
     const Value* view = statement.operands.at(0);
     const Value* rank = statement.operands.at(1);
-    if (!emitter_.windows_.contains(view)) {
-      writer.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
-                              emitter_.window(view), emitter_.parameter(view)));
-    }
+    if (!emitter_.windows_.contains(view)) write_window(view);
     const auto constant = constant_rank(rank);
     if (!constant || emitter_.peer_addresses_.contains({view, *constant})) return;
     const std::string address = emitter_.peer_address(view, rank);
@@ -419,6 +428,38 @@ void KernelWriter::write_peer_addresses() {
     writer.line(fmt::format("{}* const {} = {};", device_type(view->type.dtype), name, address));
     emitter_.peer_addresses_[{view, *constant}] = name;
   });
+}
+
+/// The same of addresses that stand for all copies, and what finds each copy where some elements
+/// are written one by one.
+void KernelWriter::write_multicast_addresses() {
+  Writer& writer = emitter_.writer_;
+  std::set<const Value*> views;
+  std::set<const Value*> found;
+  for_each_statement(program_.body, [&](const Statement& statement) {
+    if (!is_multimem(statement)) return;
+    const Value* view = parameter_behind(statement.operands.at(0));
+    const std::string& name = emitter_.parameter(view);
+    const bool is_first = views.insert(view).second;
+    if (is_first && !emitter_.windows_.contains(view)) write_window(view);
+    const std::string window = emitter_.window(view);
+    if (is_first) {
+      writer.line(fmt::format(
+          "{0}* const {1} = static_cast<{0}*>(ncclGetLsaMultimemPointer({2}, {3}.offset, comm));",
+          device_type(view->type.dtype), emitter_.multicast_address(view), window, name));
+    }
+    if (!writes_single_copies(statement) || !found.insert(view).second) return;
+    writer.line(
+        fmt::format("const tw::Copies<{0}> {1}({2}, ncclGetLsaPointer({3}, {4}.offset, 0), "
+                    "ncclGetLsaPointer({3}, {4}.offset, 1));",
+                    description_.target.lsa_size, emitter_.copies(view),
+                    emitter_.multicast_address(view), window, name));
+  });
+}
+
+void KernelWriter::write_window(const Value* view) {
+  emitter_.writer_.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
+                                    emitter_.window(view), emitter_.parameter(view)));
 }
 
 std::string KernelWriter::top() {
@@ -499,6 +540,7 @@ void KernelWriter::write_description(Writer& writer) {
   if (description_.resources.lane) needs.emplace_back("a lane");
   if (description_.resources.world_barrier) needs.emplace_back("a barrier slot per instance");
   if (description_.resources.grid_barrier) needs.emplace_back("words of a grid's barrier");
+  if (description_.resources.multimem) needs.emplace_back("multimem");
   if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
   if (description_.launch.num_counters > 0) needs.emplace_back("counters of the launch");
   if (description_.resources.network) {

@@ -321,7 +321,8 @@ class Planner {
   void step_op(const Statement& statement, State& state) {
     if (plan.syncs_before.contains(&statement)) state = {};
     if (statement.is("view_copy")) return step_copy(statement, state);
-    if (statement.is("drain_copies")) {  // by one thread, for whoever comes next
+    if (statement.is("fence_aliases")) return;  // by each thread, of its own accesses
+    if (statement.is("drain_copies")) {         // by one thread, for whoever comes next
       state.writes.insert(anywhere(statement, nullptr));
       return;
     }

@@ -150,6 +150,10 @@ class Case:
     world: int = 1
     teams: int = 1
     """LSA teams that the world is made of; several are joined by the network."""
+    multimem: bool = False
+    """Compiled for targets with multimem where the architecture may have it, run in such worlds."""
+    architecture: str = "sm_90a"
+    """What the golden is for."""
     tolerance: float | Mapping[Any, float] = 1
     """Allowed error relative to the expected value, in units of the output dtype's epsilon."""
     absolute: float = 0

@@ -42,4 +42,8 @@ LOWERED_FROM = {
     "take_index": "matmul",
     "hand_over": "matmul",
     "await_hand_over": "matmul",
+    "multimem_load": "multicast",
+    "multimem_store": "multicast",
+    "multimem_reduce": "multicast",
+    "fence_aliases": "multicast",
 }

@@ -43,7 +43,7 @@ def run_on_cpu(case: Case, arguments: Arguments, seed: int = 0) -> None:
     if not needs_world(case, arguments.by_rank[0]):
         case.kernel[case.grid](**arguments.by_rank[0], **case.constants)
         return
-    with tw.init(virtual=case.world_text, seed=seed) as comm:
+    with tw.init(virtual=case.world_text, seed=seed, multimem=case.multimem) as comm:
         _launch_in_world(case, arguments, comm, lambda window, rank: window.at(rank))
 
 
@@ -98,7 +98,7 @@ def run_on_torch(case: Case, arguments: Arguments, device: str) -> None:
     if not needs_world(case, ranks[0]):
         case.kernel[case.grid](**ranks[0], **case.constants)
     else:
-        kind = {} if device == "cpu" else {"device": device}
+        kind = {"multimem": case.multimem} if device == "cpu" else {"device": device}
         with tw.init(virtual=case.world_text, **kind) as comm:
             _launch_torch_world(case, arguments, ranks, comm)
     if device != "cpu":
@@ -181,10 +181,13 @@ def program_of(case: Case, dtype: tw.DType, target: str) -> Any:
     return program
 
 
-def emit(case: Case, dtype: tw.DType, architecture: str, stage: str) -> bytes:
-    """One stage of a case's way to machine code: `ir`, `lowered`, `cuda`, `ptx`, `cubin`."""
+def emit(case: Case, dtype: tw.DType, architecture: str | None, stage: str) -> bytes:
+    """One stage of a case's way to machine code: `ir`, `lowered`, `cuda`, `ptx`, `cubin`; for the
+    golden's architecture, or another one."""
+    architecture = architecture or case.architecture
     world = f":world={case.world_text}" if case.world > 1 else ""
-    target = f"{architecture}{world}"
+    multimem = ",multimem=1" if case.multimem and architecture != "sm_80" else ""
+    target = f"{architecture}{world}{multimem}"
     return _tilewire.emit_stage(program_of(case, dtype, target), tw.Target(target), stage)
 
 
