@@ -86,8 +86,9 @@ def check(found, expected, tolerance=0.0):
     return largest
 
 
-def run(main, default_shape, shape_help):
-    """Runs `main(comm, *shape)` on every rank and prints the line that it returns."""
+def run(main, default_shape, shape_help, multimem=False):
+    """Runs `main(comm, *shape)` on every rank and prints the line that it returns. `multimem`:
+    whether virtual ranks have multicast addresses."""
     parser = argparse.ArgumentParser(description=main.__globals__["__doc__"].splitlines()[0])
     parser.add_argument("--world", default="8", help="number of virtual ranks on the CPU")
     parser.add_argument("--shape", default=default_shape, help=shape_help)
@@ -102,7 +103,7 @@ def run(main, default_shape, shape_help):
             torch.cuda.set_device(comm.device)
         return f"{comm.size} ranks on {comm.device}: {main(comm, *shape)}"
 
-    lines = tw.spawn(on_rank, world=arguments.world, seed=arguments.seed)
+    lines = tw.spawn(on_rank, world=arguments.world, seed=arguments.seed, multimem=multimem)
     if os.environ.get("RANK", "0") == "0":
         print(lines[0])
     sys.exit(0)

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 import tilewire as tw
-from example_programs import ANY_TOPOLOGY, EXAMPLES, SHAPES, cases, load, load_without, names
+from example_programs import (
+    ANY_TOPOLOGY,
+    EXAMPLES,
+    MULTIMEM,
+    SHAPES,
+    cases,
+    load,
+    load_without,
+    names,
+)
 
 # TILEWIRE_TEST_SEEDS=200 looks closer.
 SEEDS = int(os.environ.get("TILEWIRE_TEST_SEEDS", "3"))
@@ -52,6 +61,21 @@ def test_is_right_across_the_network(example, world, name, shape):
         tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
 
 
+@pytest.mark.parametrize("world", ["2", "3", "8"])
+@pytest.mark.parametrize("name", MULTIMEM)
+def test_is_right_with_multimem(example, name, world):
+    main = example(name).main
+    for shape in SHAPES[name]:
+        sizes = [int(part) for part in shape.split(",")]
+
+        def on_rank(comm, sizes=sizes):
+            return main(comm, *sizes)
+
+        for seed in range(3):
+            lines = tw.spawn(on_rank, world=world, seed=seed, multimem=True)
+            assert all(" by multimem " in line for line in lines)
+
+
 # By their number in the file; not those that only the next launch needs.
 BARRIERS = [
     ("02_all_reduce", 0),
@@ -67,6 +91,9 @@ BARRIERS = [
     ("11_vocabulary_parallel", 2),  # in the middle of `choose`
     ("11_vocabulary_parallel", 4),  # in the middle of `cross_entropy`
     ("16_gemm_all_reduce", 0),
+    ("18_all_reduce_multimem_one_shot", 0),
+    ("19_all_reduce_multimem_two_shot", 0),
+    ("26_rms_norm_multimem", 0),
 ]
 
 
@@ -110,7 +137,8 @@ def require_that_it_shows(name, statement, number, folder, world):
     shape = [int(part) for part in SHAPES[name][-1].split(",")]
     with pytest.raises((ValueError, tw.HangError)):
         for seed in range(200):
-            tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed)
+            multimem = name in MULTIMEM
+            tw.spawn(lambda comm: main(comm, *shape), world=world, seed=seed, multimem=multimem)
 
 
 @pytest.mark.parametrize(("name", "statement", "number"), LEFT_OUT)

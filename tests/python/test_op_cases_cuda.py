@@ -36,7 +36,9 @@ def test_a_read_that_nccl_lacks_is_the_programs_error():
     if missing_nvrtc() or _tilewire.network_has_get():
         pytest.skip("this NCCL reads other ranks' memory over the network")
     case = CASES["get_from_anywhere"]
-    with pytest.raises(UserError, match=r"get_from_anywhere.py:\d+: get: NCCL 2.2\d.* is the first to do"):
+    with pytest.raises(
+        UserError, match=r"get_from_anywhere.py:\d+: get: NCCL 2.2\d.* is the first to do"
+    ):
         emit(case, case.dtypes[0], "sm_90a", "cubin")
 
 

@@ -24,17 +24,22 @@ SHAPES = {
     "15_all_gather_gemm": ["1,1,1", "5,70,3", "77,33,101"],
     "16_gemm_all_reduce": ["1,1,1", "5,70,3", "77,33,101"],
     "17_gated_mlp": ["1,1,1", "5,33,70", "77,40,300"],
+    "18_all_reduce_multimem_one_shot": ["1", "1023", "5000"],
+    "19_all_reduce_multimem_two_shot": ["1", "1023", "9001"],
     "20_all_to_all_put": ["1", "1025"],
     "21_hierarchical_all_reduce": ["1", "1023", "9001"],
     "22_hierarchical_all_gather": ["1", "2049"],
     "23_hierarchical_reduce_scatter": ["1", "5", "10001"],
     "24_hierarchical_all_to_all": ["1", "1025"],
     "25_rms_norm_hybrid": ["1,64", "2,200", "13,72"],
+    "26_rms_norm_multimem": ["1,64", "2,200", "13,72"],
 }
+
+MULTIMEM = [name for name in SHAPES if "multimem" in name]
 
 # Those that reach every rank of any topology: by put, signal, send and barrier.
 ANY_TOPOLOGY = ["04_all_reduce_channels", "05_all_reduce_ring", "12_pipeline"]
-ANY_TOPOLOGY += [name for name in SHAPES if name >= "20"]
+ANY_TOPOLOGY += [name for name in SHAPES if name >= "20" and name not in MULTIMEM]
 
 
 def load(name, folder=EXAMPLES):

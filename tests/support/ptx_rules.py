@@ -229,7 +229,9 @@ def nothing_is_fenced_without_need(kernel: Kernel):
         needed = len(kernel.statements(r"Order::(kAcqRel|kRelease)>"))
     else:
         needed = 0
-    if kernel.statements(r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv|network"):
+    if kernel.statements(
+        r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv|network"
+    ):
         return
     for function in kernel.own_functions:
         if not function.is_entry:
@@ -321,7 +323,7 @@ def multicast_addresses_are_fenced_from_others(kernel: Kernel):
     signature = kernel.source[kernel.source.index("_kernel(") :].partition(") {")[0]
     parameters = signature.partition("(")[2].split(",")
     meets_others = bool(kernel.statements(r"tw::(wait|signal|set|send|recv|exchange)|\bchannel"))
-    for function in kernel.functions:
+    for function in kernel.own_functions:
         if not any(each.name.startswith("multimem") for each in function.instructions):
             continue
         origins = origins_of(function, tables)
@@ -338,7 +340,8 @@ def multicast_addresses_are_fenced_from_others(kernel: Kernel):
             if each.comment or address is None:  # book-keeping; single copies, which are their own
                 return False
             come = origins.get(address.group(1), set())
-            return any("tw::WindowHandle" in parameters[number] for number, _, _ in come)
+            numbers = {number for number, _, _ in come if number != TABLE}
+            return any("tw::WindowHandle" in parameters[number] for number in numbers)
 
         def is_plain_write(each: Instruction, is_plain=is_plain) -> bool:
             return is_plain(each) and not each.name.startswith("ld")

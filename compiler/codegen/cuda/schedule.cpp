@@ -56,7 +56,8 @@ bool collect(const Statement& statement, int num_threads, const std::set<const V
 
 bool is_from_peer(const Statement& load) {
   const Statement* address = load.operands.empty() ? nullptr : load.operands[0]->definition;
-  return address != nullptr && address->is("address") && address->flag("peer");
+  return address != nullptr && address->is("address") &&
+         (address->flag("peer") || address->flag("multicast"));
 }
 
 /// A load that can move to the front of its stretch.
