@@ -114,7 +114,7 @@ inline constexpr int kMapSwizzleNone = 0;
 inline constexpr int kMapSwizzle32Bytes = 1;
 inline constexpr int kMapSwizzle64Bytes = 2;
 inline constexpr int kMapSwizzle128Bytes = 3;
-inline constexpr int kMapPromotion256Bytes = 3;
+inline constexpr int kMapPromotion128Bytes = 2;
 inline constexpr int kMapFillZeros = 0;
 
 inline constexpr int kMemoryUnified = 4;

@@ -225,10 +225,13 @@ cuda::Result encode_tensor_map(const Device& device, const TensorMapRequest& req
                                device::TensorMap& made) {
   const ContextGuard guard(device);
   constexpr unsigned kEveryElement[kMaxMapRank] = {1, 1, 1, 1, 1};
+  // Rows of boxes have 128 bytes at most. To fetch more of each from memory takes 3 to 4% longer
+  // where memory limits (docs/performance.md), and is as fast elsewhere.
+  constexpr int kPromotion = cuda::kMapPromotion128Bytes;
   return cuda::api().encode_tiled(
       &made, request.data_type, request.rank, reinterpret_cast<void*>(request.address),
       request.extents.data(), request.strides.data(), request.box.data(), kEveryElement,
-      cuda::kMapInterleaveNone, request.swizzle, cuda::kMapPromotion256Bytes, cuda::kMapFillZeros);
+      cuda::kMapInterleaveNone, request.swizzle, kPromotion, cuda::kMapFillZeros);
 }
 
 TensorMaps::TensorMaps(const Artifact& artifact, SpareLines spare, Encode encode)

@@ -92,7 +92,7 @@ TEST_CASE("the declarations of the driver API are those of cuda.h") {
   STATIC_REQUIRE(cuda::kMapSwizzle32Bytes == CU_TENSOR_MAP_SWIZZLE_32B);
   STATIC_REQUIRE(cuda::kMapSwizzle64Bytes == CU_TENSOR_MAP_SWIZZLE_64B);
   STATIC_REQUIRE(cuda::kMapSwizzle128Bytes == CU_TENSOR_MAP_SWIZZLE_128B);
-  STATIC_REQUIRE(cuda::kMapPromotion256Bytes == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  STATIC_REQUIRE(cuda::kMapPromotion128Bytes == CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
   STATIC_REQUIRE(cuda::kMapFillZeros == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 #endif
   STATIC_REQUIRE(cuda::kGranularityMinimum == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
