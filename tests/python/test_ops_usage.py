@@ -6,7 +6,7 @@ import pytest
 import tilewire as tw
 from ops_problems import PARTS, Problem, activated
 from tilewire import ops
-from tilewire.ops.choice import RULES, choose
+from tilewire.ops.choice import RULES, choose, most_rows_to_all
 from tilewire.ops.choice import Problem as Choice
 from tilewire.ops.tiling import (
     choose_tiling,
@@ -269,14 +269,19 @@ def test_what_a_gather_or_an_all_reduce_can_not_take_is_said():
 
 
 def test_choices():
-    def chosen(architecture="sm_90a", op=GATHER, width=4096, dtype=tw.bf16, mode="auto", **more):
-        return choose(mode, Choice(op, 4096, width, 2, dtype, architecture), **more)
+    def chosen(
+        architecture="sm_90a", op=GATHER, width=4096, dtype=tw.bf16, mode="auto", M=4096, **more
+    ):
+        return choose(mode, Choice(op, M, width, 2, dtype, architecture), **more)
 
     assert all(rule.mode in ("fused", "unfused") and rule.reason for rule in RULES)
     assert chosen() == chosen("cpu") == chosen(op=REDUCE) == "fused"
     assert chosen("sm_80") == chosen(width=4097) == "unfused"
     assert chosen(op=REDUCE, width=4097) == chosen(width=4097, dtype=tw.e4m3) == "fused"
     assert chosen("sm_80", has_library=False) == "fused"
+    assert chosen(M=128) == chosen(op=ALL, M=128) == chosen(op=REDUCE, M=1000) == "unfused"
+    assert chosen(op=ALL, M=16) == chosen(M=2048) == chosen("cpu", M=128) == "fused"
+    assert most_rows_to_all(2) == 64 and most_rows_to_all(8) == 9 and most_rows_to_all(1) > 0
     assert chosen(mode="unfused") == chosen("sm_80", mode="unfused") == "unfused"
 
 
