@@ -259,3 +259,58 @@ def test_slots_that_other_instances_take_in_the_next_launch(signed_zero):
 
     for seed in range(60):
         assert all(tw.spawn(main, world="3x1", seed=seed)), seed
+
+
+@tw.kernel
+def move_blocks(
+    x: tw.Window["A", "B", "C"],
+    w: tw.Window["A", "B", "C"],
+    got: tw.Window["A", "B", "C"],
+    to: tw.i32,
+    low: tw.Tensor[4],
+    high: tw.Tensor[4],
+):
+    """A block of x to a block of a far rank's w, and of that rank's x into a block of `got`."""
+    a, b, c, d = tw.load(low[0]), tw.load(low[1]), tw.load(low[2]), tw.load(low[3])
+    e, f, g, h = tw.load(high[0]), tw.load(high[1]), tw.load(high[2]), tw.load(high[3])
+    other = (tw.rank() + to) % tw.world_size()
+    tw.put(w.at(other)[a:e, :, b:f].T, x[c:g, :, d:h].T)
+    tw.get(got[a:e, :, b:f], x.at(other)[c:g, :, d:h])
+    tw.flush()
+    tw.barrier()
+
+
+def moved(into, where, block, of):
+    """What `move_blocks` makes of `into`: the elements that both blocks have."""
+    (a, b), (c, d) = where[0], block[0]
+    (e, f), (g, h) = where[1], block[1]
+    target = into[max(a, 0) : max(e, 0), :, max(b, 0) : max(f, 0)]
+    source = of[max(c, 0) : max(g, 0), :, max(d, 0) : max(h, 0)]
+    rows, columns = (min(target.shape[i], source.shape[i]) for i in (0, 2))
+    target[:rows, :, :columns] = source[:rows, :, :columns]
+
+
+@pytest.mark.parametrize("world", ["2x2", "4"])
+def test_blocks_of_any_place_and_size(world):
+    random = np.random.default_rng(7)
+    shape = (5, 3, 9)
+    with tw.init(virtual=world, seed=11) as comm:
+        x, w, got = (comm.window(shape, tw.i16) for _ in range(3))
+        for _ in range(40):
+            first = [random.integers(0, shape[i], 2) for i in (0, 2)]
+            last = [random.integers(0, shape[i] + 2, 2) for i in (0, 2)]
+            low = np.array([first[0][0], first[1][0], first[0][1], first[1][1]], np.int64)
+            high = np.array([last[0][0], last[1][0], last[0][1], last[1][1]], np.int64)
+            where = ((low[0], low[1]), (high[0], high[1]))
+            block = ((low[2], low[3]), (high[2], high[3]))
+            filled = [random.integers(1, 999, shape).astype(np.int16) for _ in range(4)]
+            expected = np.zeros((2, 4, *shape), np.int16)
+            to = int(random.integers(1, 4))
+            for rank in range(4):
+                x.at(rank)[...], w.at(rank)[...], got.at(rank)[...] = filled[rank], 0, 0
+                moved(expected[0, (rank + to) % 4], where, block, filled[rank])
+                moved(expected[1, rank], where, block, filled[(rank + to) % 4])
+            move_blocks[1](x, w, got, to, low, high)
+            for rank in range(4):
+                assert (w.at(rank) == expected[0, rank]).all()
+                assert (got.at(rank) == expected[1, rank]).all()
