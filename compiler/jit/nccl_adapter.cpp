@@ -221,6 +221,7 @@ std::string network_facts(const NcclFiles& files) {
     text += "#define TILEWIRE_GIN_STRONG_SIGNALS 1\n";
   }
   if (network_has_get(files)) text += "#define TILEWIRE_GIN_GET 1\n";
+  if (network_has(files, "uint64_t timeoutCycles")) text += "#define TILEWIRE_GIN_TIMEOUTS 1\n";
   return text;
 }
 

@@ -243,7 +243,9 @@ const std::vector<GoldenProgram>& golden_programs() {
       {"network_puts_2x4", "sm_90a:world=8,lsa=4,gin=1", network_puts, true},
       {"network_puts_16x8", "sm_100a:world=128,lsa=8,gin=1", network_puts, true},
       {"network_grid_2x4", "sm_90a:world=8,lsa=4,gin=1", network_grid, true},
+      {"network_grid_16x8", "sm_80:world=128,lsa=8,gin=1", network_grid, true},
       {"network_channels_2x4", "sm_90a:world=8,lsa=4,gin=1", network_channels, true},
+      {"network_channels_16x8", "sm_90a:world=128,lsa=8,gin=1", network_channels, true},
   };
   return programs;
 }
