@@ -26,20 +26,25 @@ def draw(groups: dict[str, dict[str, dict[str, float]]], regime: str, machine: s
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tilewire"})
     from matplotlib import pyplot
 
+    width = max(11, 4 + max(map(len, groups.values())))
     figure, axes = pyplot.subplots(
-        len(groups), 1, figsize=(11, 3.4 * len(groups)), squeeze=False, layout="constrained"
+        len(groups), 1, figsize=(width, 3.4 * len(groups)), squeeze=False, layout="constrained"
     )
     for axis, (title, shapes) in zip(axes[:, 0], groups.items(), strict=True):
         names = list(dict.fromkeys(name for each in shapes.values() for name in each))
-        width = 0.8 / max(len(names), 1)
-        for i, name in enumerate(names):
-            places = [s + (i - (len(names) - 1) / 2) * width for s in range(len(shapes))]
-            heights = [each.get(name, 0) for each in shapes.values()]
-            bars = axis.bar(places, heights, width, label=name)
-            labels = [f"{height:.2f}" if height else "" for height in heights]
+        bar_width = 0.8 / max(map(len, shapes.values()), default=1)
+        for name, color in zip(names, pyplot.get_cmap("tab20").colors * len(names), strict=False):
+            places, heights = [], []
+            for s, each in enumerate(shapes.values()):
+                if name in each:  # side by side with those that were measured for this shape
+                    place = list(each).index(name) - (len(each) - 1) / 2
+                    places.append(s + place * bar_width)
+                    heights.append(each[name])
+            bars = axis.bar(places, heights, bar_width, label=name, color=color)
+            labels = [f"{height:.2f}" for height in heights]
             axis.bar_label(bars, labels, fontsize=6, rotation=90, padding=2)
         axis.axhline(1, color="black", linewidth=0.8)
-        axis.set_xticks(range(len(shapes)), list(shapes))
+        axis.set_xticks(range(len(shapes)), list(shapes), fontsize=7, rotation=15)
         axis.set_ylabel("time / product alone")
         axis.set_title(f"{title}, {regime}", loc="left", fontsize=10)
         axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
