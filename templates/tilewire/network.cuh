@@ -8,7 +8,8 @@
 // it. All threads may call the functions; none synchronises them but what takes staging memory,
 // where that is full: what other threads wrote is put, or told, only behind a __syncthreads, and
 // what a flush or a wait has brought may be relied on only behind one. Each put and signal that may
-// follow stores stands behind a system fence of its own, and tells NCCL so: it need not fence again.
+// follow stores stands behind a system fence of its own, and tells NCCL so: it need not fence
+// again.
 #pragma once
 
 #include "tilewire/meet.cuh"

@@ -120,6 +120,34 @@ TILEWIRE_DEVICE uint32_t network_signals(const ncclDevComm& comm, const Lane& la
   return sum;
 }
 
+/// The same for who looks often, beside what peers in reach write: one context at each look.
+/// Signals are only added to, so that the sum of earlier looks is no more than what there is.
+class NetworkSignals {
+ public:
+  /// `at_least`: what has been seen before.
+  TILEWIRE_DEVICE NetworkSignals(const ncclDevComm& comm, const Lane& lane, uint32_t signal,
+                                 uint32_t at_least)
+      : comm_(comm), lane_(lane), signal_(signal), sum_(at_least) {}
+
+  /// Acquires what it has counted.
+  TILEWIRE_DEVICE uint32_t look() {
+    partial_ += network_read_signal(comm_, context_, signal_);
+    if (++context_ == lane_.num_contexts) {
+      sum_ = partial_;
+      partial_ = context_ = 0;
+    }
+    return sum_;
+  }
+
+ private:
+  const ncclDevComm& comm_;
+  const Lane& lane_;
+  const uint32_t signal_;
+  uint32_t sum_;
+  uint32_t partial_ = 0;  ///< of the contexts before the next one
+  uint32_t context_ = 0;
+};
+
 /// Puts the runs of a copy, one by each thread of the first warp in turn. Single elements travel in
 /// the message itself; `from_local`: where the source begins in this rank's memory.
 template <int kElement, int kRank>

@@ -142,13 +142,14 @@ class NetworkReceiver {
   TILEWIRE_DEVICE void begin(uint32_t site) {
     from_ = local_ + Ch::layout().buffer(slot_, count_.buffer(), 0);
     const uint32_t signal = channel_signal(channel_, Ch::layout().data_signal(slot_));
+    const uint32_t before = opened_far_ + num_far_;
+    NetworkSignals far(network_.comm(), network_.lane(), signal, before);
     Words<Piece<int, true>, Carrying::kTagged> sender = {};
     using C = Chunk<Piece<int, true>, Carrying::kTagged>;
     Deadline deadline(network_.lane());
     is_far_ = false;
     while (!poll_chunk<C, Ch::kScope>(from_, sender.of[0], true, count_.sequence() + 1)) {
-      const uint32_t come = network_signals(network_.comm(), network_.lane(), signal);
-      is_far_ = static_cast<int32_t>(come - opened_far_ - num_far_) > 0;
+      is_far_ = static_cast<int32_t>(far.look() - before) > 0;
       if (is_far_) break;
       if (!deadline.is_due()) continue;
       const Wait wait = {static_cast<uint32_t>(rank_), linear_program_id(), site, kAnyPeer,

@@ -20,10 +20,11 @@ static __device__ __noinline__ void take_network_signals(const ncclDevComm& comm
   const auto signal = static_cast<uint32_t>(objects.first_signal +
                                             (cell - static_cast<const uint64_t*>(objects.local)));
   const uint32_t consumed = *static_cast<volatile uint32_t*>(&semaphore->consumed);
+  NetworkSignals far(comm, lane, signal, network_signals(comm, lane, signal));
   Deadline deadline(lane, timeout_ns);
   while (true) {
-    const uint32_t near = load_acquire<Scope::kSystem>(&semaphore->signals);
-    const uint32_t left = near + network_signals(comm, lane, signal) - consumed;
+    const uint32_t seen = far.look();
+    const uint32_t left = load_acquire<Scope::kSystem>(&semaphore->signals) + seen - consumed;
     if (left >= n && static_cast<int32_t>(left) >= 0) break;
     if (!deadline.is_due()) continue;
     const Wait wait = {static_cast<uint32_t>(comm.rank), linear_program_id(), site, kAnyPeer, n};
