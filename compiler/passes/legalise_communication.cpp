@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "compiler/ops/op.h"
 #include "compiler/ops/put.h"
+#include "compiler/passes/legalise_barriers.h"
 #include "compiler/passes/legalise_channels.h"
 #include "compiler/passes/legalise_network.h"
 #include "compiler/passes/passes.h"
@@ -16,108 +16,6 @@
 
 namespace tilewire {
 namespace {
-
-/// A `barrier` as the user asked for it, against the target.
-struct BarrierRequest {
-  std::string team;
-  std::string scope;
-  const Target& target;
-
-  bool is_instance() const { return scope == "instance"; }
-
-  /// Ranks that meet.
-  int num_ranks() const {
-    if (team == "local") return 1;
-    if (team == "lsa") return target.lsa_size;
-    return team == "rail" ? target.world_size / target.lsa_size : target.world_size;
-  }
-
-  /// Whether loads and stores reach all of them.
-  bool is_within_lsa() const {
-    return num_ranks() == 1 || team == "lsa" || (team == "world" && !has_far_ranks(target));
-  }
-
-  /// Whether the network reaches the others.
-  bool has_network() const { return target.gin && (team == "world" || team == "rail"); }
-};
-
-/// A way to carry a barrier. The first one that can is taken.
-struct BarrierTransport {
-  bool (*can_carry)(const BarrierRequest&);
-  /// Appends what the barrier becomes.
-  void (*emit)(const Statement& barrier, std::int64_t site, Inserter& insert);
-};
-
-void emit_nothing(const Statement&, std::int64_t, Inserter&) {}
-
-void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& insert,
-                      bool is_of_world) {
-  Attributes attributes = {{"order", barrier.text("order")}, {"site", site}};
-  if (is_of_world) attributes["world"] = true;
-  insert.append(
-      insert.program().new_op("lsa_barrier", {}, std::move(attributes), barrier.location));
-}
-
-void emit_lsa_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  emit_lsa_barrier(barrier, site, insert, false);
-}
-
-void emit_grid_barrier(std::string_view team, const Statement& barrier, std::int64_t site,
-                       Inserter& insert) {
-  insert.append(insert.program().new_op(
-      "grid_barrier", {},
-      {{"team", std::string(team)}, {"order", barrier.text("order")}, {"site", site}},
-      barrier.location));
-}
-
-void emit_local_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  emit_grid_barrier("local", barrier, site, insert);
-}
-
-void emit_lsa_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  emit_grid_barrier("lsa", barrier, site, insert);
-}
-
-void emit_network_op(std::string_view op, const Statement& barrier, std::int64_t site,
-                     Inserter& insert) {
-  insert.append(insert.program().new_op(
-      op, {}, {{"team", barrier.text("team")}, {"order", barrier.text("order")}, {"site", site}},
-      barrier.location));
-}
-
-/// Over the network first: a rank must not leave before its team-mates have what others put into
-/// their memory.
-void emit_network_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  emit_network_op("network_barrier", barrier, site, insert);
-  if (barrier.text("team") != "world" || insert.program().lsa_size == 1) return;
-  emit_lsa_barrier(barrier, site + 1, insert, true);
-}
-
-void emit_network_grid_barrier(const Statement& barrier, std::int64_t site, Inserter& insert) {
-  emit_network_op("network_grid_barrier", barrier, site, insert);
-}
-
-constexpr std::array kBarrierTransports = {
-    // One instance that meets itself: nothing to wait for, its own accesses are in order.
-    BarrierTransport{[](const BarrierRequest& request) {
-                       return request.is_instance() && request.num_ranks() == 1;
-                     },
-                     emit_nothing},
-    BarrierTransport{[](const BarrierRequest& request) {
-                       return request.is_instance() && request.is_within_lsa();
-                     },
-                     emit_lsa_barrier},
-    BarrierTransport{[](const BarrierRequest& request) { return request.num_ranks() == 1; },
-                     emit_local_grid_barrier},
-    BarrierTransport{[](const BarrierRequest& request) { return request.is_within_lsa(); },
-                     emit_lsa_grid_barrier},
-    BarrierTransport{[](const BarrierRequest& request) {
-                       return request.is_instance() && request.has_network();
-                     },
-                     emit_network_barrier},
-    BarrierTransport{[](const BarrierRequest& request) { return request.has_network(); },
-                     emit_network_grid_barrier},
-};
 
 class Legaliser {
  public:
@@ -195,16 +93,8 @@ class Legaliser {
   }
 
   void barrier(const Statement& statement, Statements& into) {
-    const BarrierRequest request{statement.text("team"), statement.text("scope"), target_};
-    for (const BarrierTransport& transport : kBarrierTransports) {
-      if (!transport.can_carry(request)) continue;
-      Inserter insert(program_, into, statement.location);
-      const std::size_t num_before = into.size();
-      transport.emit(statement, num_sites_, insert);
-      num_sites_ += static_cast<std::int64_t>(into.size() - num_before);
-      return;
-    }
-    throw UserError(refusal(request), statement.location);
+    Inserter insert(program_, into, statement.location);
+    num_sites_ += legalise_barrier(statement, target_, num_sites_, insert);
   }
 
   void message(std::unique_ptr<Statement> statement, Statements& into) {
@@ -219,16 +109,6 @@ class Legaliser {
     statement->attributes["site"] = num_sites_++;
     mark_network(*statement);
     into.push_back(std::move(statement));
-  }
-
-  static std::string refusal(const BarrierRequest& request) {
-    return fmt::format(
-        "barrier: team=\"{}\" has ranks that loads and stores don't reach on `{}` (teams of {} in "
-        "a world of {}), and the communicator has no network that kernels can use (GIN); supported "
-        "are ranks that reach each other: team=\"lsa\", or all ranks in one LSA team (`world={}` "
-        "alone)",
-        request.team, request.target.to_string(), request.target.lsa_size,
-        request.target.world_size, request.target.world_size);
   }
 
   /// A rank of the world is in this one's LSA team where their quotients by its size are equal.
