@@ -40,13 +40,18 @@ class Network {
   TILEWIRE_DEVICE const ncclDevComm& comm() const { return comm_; }
   TILEWIRE_DEVICE const Lane& lane() const { return lane_; }
   TILEWIRE_DEVICE uint32_t context() const { return context_; }
+  /// All of a channel's messages through one slot take one context, whichever instances send them
+  /// in one launch and the next: they are to come in their order.
+  TILEWIRE_DEVICE uint32_t context_of_slot(int64_t slot) const {
+    return static_cast<uint32_t>(slot % lane_.num_contexts);
+  }
 
   /// Copies elements of `kElement` bytes from this rank's copy of a window to rank `rank`'s of
   /// another, from the outermost dimension to the innermost.
   template <int kElement, typename... Dims>
   TILEWIRE_DEVICE void put(const WindowHandle& to, int64_t rank, int64_t to_bytes,
                            const WindowHandle& from, int64_t from_bytes, const Dims&... dims) {
-    is_flushed_ = false;
+    unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
     const CopyDim all[] = {dims...};
     network_put_runs<kElement>(comm_, context_, peer(rank), place_in(to, to_bytes),
@@ -68,7 +73,7 @@ class Network {
   template <int kElement, typename... Dims>
   TILEWIRE_DEVICE void get(const WindowHandle& to, int64_t to_bytes, const WindowHandle& from,
                            int64_t rank, int64_t from_bytes, const Dims&... dims) {
-    is_flushed_ = false;
+    unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
     const CopyDim all[] = {dims...};
     network_get_runs<kElement>(comm_, context_, peer(rank), place_in(to, to_bytes),
@@ -88,9 +93,14 @@ class Network {
 
   /// Waits until the sources of this instance's puts are read, and its gets are complete.
   TILEWIRE_DEVICE void flush() {
-    if (is_flushed_) return;
-    is_flushed_ = true;
-    if (threadIdx.x < kNetworkThreads) network_flush_puts(comm_, lane_, context_);
+    const uint32_t unflushed = unflushed_;
+    if (unflushed == 0) return;
+    unflushed_ = 0;
+    if (threadIdx.x >= kNetworkThreads) return;
+    TILEWIRE_ROLLED
+    for (uint32_t context = 0; context < lane_.num_contexts; ++context) {
+      if ((unflushed & mark_of(context)) != 0) network_flush_puts(comm_, lane_, context);
+    }
   }
 
   /// Room in staging memory: bytes from the start of the lane's window, in all threads. Where the
@@ -120,7 +130,7 @@ class Network {
   template <typename A>
   TILEWIRE_DEVICE void put_staged(uint64_t place, const WindowHandle& to, int64_t rank,
                                   const A& access) {
-    is_flushed_ = false;
+    unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
     network_put_tile(comm_, context_, peer(rank), place_in(to, bytes_from(to, access.pointer)),
                      staged_place(place), access);
@@ -148,7 +158,7 @@ class Network {
   template <typename A>
   TILEWIRE_DEVICE void put_elements(uint64_t place, const WindowHandle& to, int64_t rank,
                                     const A& access) {
-    is_flushed_ = false;
+    unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
     network_put_elements(comm_, context_, peer(rank), place_in(to, bytes_from(to, access.pointer)),
                          staged_place(place + A::kElements * sizeof(int64_t)),
@@ -157,15 +167,19 @@ class Network {
   }
 
   /// By one thread of the first warp: a message that all threads have laid into staging memory.
-  TILEWIRE_DEVICE void put_message(uint64_t place, uint64_t bytes, const WindowHandle& to, int rank,
-                                   int64_t to_bytes, uint32_t signal) {
-    network_put_message(comm_, context_, rank, place_in(to, to_bytes), staged_place(place), bytes,
+  TILEWIRE_DEVICE void put_message(uint32_t context, uint64_t place, uint64_t bytes,
+                                   const WindowHandle& to, int rank, int64_t to_bytes,
+                                   uint32_t signal) {
+    network_put_message(comm_, context, rank, place_in(to, to_bytes), staged_place(place), bytes,
                         signal);
   }
-  /// What was put by `put_message`, by whichever thread, is flushed in time.
-  TILEWIRE_DEVICE void note_message() { is_flushed_ = false; }
+  /// What was put by `put_message` on a context, by whichever thread, is flushed in time.
+  TILEWIRE_DEVICE void note_message(uint32_t context) { unflushed_ |= mark_of(context); }
 
  private:
+  /// A bit for each of 32 contexts; further ones share them.
+  static TILEWIRE_DEVICE uint32_t mark_of(uint32_t context) { return 1u << context % 32; }
+
   TILEWIRE_DEVICE NetworkPlace staged_place(uint64_t place) const {
     return {static_cast<ncclWindow_t>(lane_.window), place};
   }
@@ -183,7 +197,7 @@ class Network {
   const Lane& lane_;
   const uint32_t context_;
   StagingRing staging_;
-  bool is_flushed_ = true;
+  uint32_t unflushed_ = 0;  ///< contexts (`mark_of`) with puts that may be under way
 };
 
 }  // namespace tilewire::device

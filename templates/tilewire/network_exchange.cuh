@@ -61,13 +61,14 @@ class NetworkExchangeSlot : public ExchangeSlot<Ch, Values...> {
   /// Puts it to the far ranks, when all threads have laid down their parts: a __syncthreads stands
   /// between. By the first warp.
   TILEWIRE_DEVICE void deliver() {
-    network_.note_message();
+    const uint32_t context = network_.context_of_slot(slot_);
+    network_.note_message(context);
     if (threadIdx.x >= kNetworkThreads) return;
     const int64_t to = Ch::layout().buffer(slot_, this->count_.buffer(), this->rank_);
     const int64_t signal = Ch::layout().source_signal(slot_, this->rank_);
     TILEWIRE_ROLLED
     for (int i = threadIdx.x; i < Far::count(NetworkTeam::kWorld); i += kNetworkThreads) {
-      network_.put_message(staged_, Ch::layout().message_bytes, this->channel_,
+      network_.put_message(context, staged_, Ch::layout().message_bytes, this->channel_,
                            Far::at(i, this->rank_, NetworkTeam::kWorld), to,
                            channel_signal(this->channel_, signal));
     }

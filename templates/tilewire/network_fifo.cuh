@@ -82,9 +82,10 @@ class NetworkSender {
 
   /// Of a far peer, when all threads have laid down their parts: a __syncthreads stands between.
   TILEWIRE_DEVICE void deliver() {
-    network_.note_message();
+    const uint32_t context = network_.context_of_slot(slot_);
+    network_.note_message(context);
     if (threadIdx.x != 0) return;
-    network_.put_message(staged_, Ch::layout().message_bytes, channel_, peer_,
+    network_.put_message(context, staged_, Ch::layout().message_bytes, channel_, peer_,
                          Ch::layout().network_buffer(slot_, buffer_),
                          channel_signal(channel_, Ch::layout().data_signal(slot_)));
   }
