@@ -1,8 +1,9 @@
 // The network: what goes to ranks whose memory no load or store reaches, by NCCL's `ncclGin`.
 //
-// An instance uses one of its contexts. A signal is seen at a rank only behind all that was put to
-// that rank on the same context before it; puts among themselves come in any order; a flush says
-// that sources were read, never that anything is visible there.
+// An instance uses one of its contexts, and those of the channels' slots that it sends to. A signal
+// is seen at a rank only behind all that was put to that rank on the same context before it; puts
+// among themselves come in any order; a flush says that sources were read, never that anything is
+// visible there.
 //
 // The first warp of a CTA makes all calls of NCCL, so that its flush covers every put, as NCCL has
 // it. All threads may call the functions; none synchronises them but what takes staging memory,
