@@ -5,6 +5,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tilewire as tw
+from tilewire import _tilewire
 
 WORLDS = ["2", "3", "8"]
 EPSILON = {tw.f32: 2.0**-23, tw.bf16: 2.0**-8, tw.f16: 2.0**-11, tw.f64: 2.0**-52}
@@ -216,22 +217,37 @@ def test_a_world_without_multimem_refuses_kernels_that_need_it():
     with tw.init(virtual="2", multimem=True) as comm:
         x, y, _ = filled(comm, 16, tw.f32)
         two_shot[1](x, y, B=8)
-        assert comm.target.multimem
+        artifacts = [each.artifact for each in two_shot.compiled()]
+        artifact = next(each for each in artifacts if each.target == comm.target)
+        assert comm.target.multimem and artifact.resources.multimem
     with tw.init(virtual="2") as comm:
         x, y, _ = filled(comm, 16, tw.f32)
         with pytest.raises(tw.UserError, match="there is no multimem"):
             two_shot[1](x, y, B=8)
+    world = _tilewire.VirtualWorld(2, 2, 0)
+    launch = (_tilewire.CpuKernel(artifact), (1, 1, 1), [], 0)
+    with pytest.raises(tw.UserError, match="which this world doesn't have"):
+        world.launch([launch, launch])
 
 
-def test_a_multicast_write_waits_for_earlier_launches_of_a_rotating_window(lowered):
+def test_a_multicast_write_waits_for_earlier_launches_of_a_rotating_window():
+    """Rank 0 may be two launches ahead, and no further: others may still read their copies."""
+
     @tw.kernel
-    def to_all(x: tw.Window["N"], *, N: tw.const):
-        tw.store(x.multicast()[:], 1.0)
+    def tell_all(x: tw.Window["N"], y: tw.Tensor["N"], k: tw.i32, *, N: tw.const):
+        if tw.rank() == 0:
+            tw.store(x.multicast()[:], k.to(tw.f32))
+        tw.barrier()
+        tw.store(y[:], tw.load(x[:]))
 
-    with tw.init(virtual="2", multimem=True) as comm:
-        x = comm.window((8,), tw.f32, rotate=2)
-        for _ in range(5):
-            to_all[1](x)
+    def main(comm):
+        x, y = comm.window((8,), tw.f32, rotate=2), np.zeros(8, np.float32)
+        for k in range(6):
+            tell_all[1](x, y, k)
+            assert (y == k).all(), (comm.rank, k, y)
+
+    for seed in range(40):
+        tw.spawn(main, world="3", seed=seed, multimem=True)
 
 
 def test_a_sum_in_any_order_is_right_whatever_the_dtype():
