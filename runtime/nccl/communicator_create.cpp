@@ -147,8 +147,8 @@ bool Communicator::make_device_comm(RankCapabilities& own) {
   }
   const std::string requirements = requirement_bytes(device_layout(), needs);
   device_comm_.assign(device_comm_bytes(), std::byte{0});
-  const nccl::Result result =
-      nccl::api().dev_comm_create(comm_, requirements.data(), device_comm_.data());
+  const nccl::Result result = nccl::settled(
+      nccl::api().dev_comm_create(comm_, requirements.data(), device_comm_.data()), comm_);
   has_nccl_device_comm_ = result == nccl::kSuccess;
   if (world_size() == 1) {
     // NCCL needn't serve a world of one; see `allocate`.

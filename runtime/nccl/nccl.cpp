@@ -56,22 +56,17 @@ const Api& api() {
   return *loaded;
 }
 
-namespace {
-
-/// PyTorch can make communicators whose calls return before they are done.
-Result wait_until_done(Comm comm) {
-  Result result = kInProgress;
-  while (result == kInProgress) {
+Result settled(Result result, Comm comm) {
+  // PyTorch can make communicators whose calls return before they are done.
+  while (result == kInProgress && comm != nullptr) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
-    if (api().comm_async_error(comm, &result) != kSuccess) return result;
+    if (api().comm_async_error(comm, &result) != kSuccess) break;
   }
   return result;
 }
 
-}  // namespace
-
 void check(Result result, std::string_view call, Comm comm) {
-  if (result == kInProgress && comm != nullptr) result = wait_until_done(comm);
+  result = settled(result, comm);
   if (result == kSuccess) [[likely]]
     return;
   Watchdog::get().raise_if_hung();

@@ -69,6 +69,9 @@ struct Api {
 /// its version isn't one that the runtime knows.
 const Api& api();
 
+/// What a call that NCCL may do later comes to: waits where it returned `kInProgress`.
+Result settled(Result result, Comm comm);
+
 /// Throws BackendError with call, code and NCCL's own texts; HangError as `check_cuda` does.
 void check(Result result, std::string_view call, Comm comm = nullptr);
 
