@@ -34,6 +34,7 @@ void bind_artifact(py::module_& module) {
       .def_readonly("grid_barrier", &Resources::grid_barrier)
       .def_readonly("two_sided", &Resources::two_sided)
       .def_readonly("network", &Resources::network)
+      .def_readonly("peer_atomics", &Resources::peer_atomics)
       .def_readonly("staging_bytes", &Resources::staging_bytes)
       .def_readonly("multimem", &Resources::multimem);
   py::class_<Artifact, std::shared_ptr<Artifact>>(module, "Artifact",

@@ -21,6 +21,7 @@ struct Resources {
   bool two_sided = false;      ///< every rank must launch it (barrier, flag, exchange), in the
                                ///< lane's order; else any ranks may, whenever they like
   bool network = false;        ///< reaches ranks over the network (GIN)
+  bool peer_atomics = false;   ///< changes memory in one step that peers change too, or a peer's
   /// Bytes that an instance must keep at a time, at most, until the network has sent them.
   std::int64_t staging_bytes = 0;
   bool multimem = false;  ///< accesses through multicast addresses of the LSA team
@@ -32,6 +33,7 @@ struct Resources {
     grid_barrier |= other.grid_barrier;
     two_sided |= other.two_sided;
     network |= other.network;
+    peer_atomics |= other.peer_atomics;
     staging_bytes = std::max(staging_bytes, other.staging_bytes);
     multimem |= other.multimem;
     return *this;

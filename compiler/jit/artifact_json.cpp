@@ -181,6 +181,7 @@ Json to_value(const Resources& resources) {
           {"grid_barrier", resources.grid_barrier},
           {"two_sided", resources.two_sided},
           {"network", resources.network},
+          {"peer_atomics", resources.peer_atomics},
           {"staging_bytes", resources.staging_bytes},
           {"multimem", resources.multimem}};
 }
@@ -193,6 +194,7 @@ Resources resources_from(const Json& json) {
   resources.grid_barrier = json.at("grid_barrier").get<bool>();
   resources.two_sided = json.at("two_sided").get<bool>();
   resources.network = json.at("network").get<bool>();
+  resources.peer_atomics = json.at("peer_atomics").get<bool>();
   resources.staging_bytes = json.at("staging_bytes").get<std::int64_t>();
   resources.multimem = json.at("multimem").get<bool>();
   return resources;

@@ -17,7 +17,7 @@ namespace tilewire {
 namespace {
 
 /// Raised whenever the same inputs should no longer find older binaries.
-constexpr std::string_view kSchema = "kernel 2";
+constexpr std::string_view kSchema = "kernel 3";
 
 CacheKey begin_key(const Artifact& artifact) {
   CacheKey key;

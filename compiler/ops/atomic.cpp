@@ -9,6 +9,7 @@
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/object_access.h"
 
 namespace tilewire {
 namespace {
@@ -126,6 +127,7 @@ OpInfo tile_atomic_op() {
   op.effect = Effect::kWrites;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_atomic;
+  op.resources = needs_atomics;
   op.emit_cpu = emit_cpu_tile_atomic;
   op.emit_cuda = emit_tile_atomic_cuda;
   op.cuda_shared_bytes = atomic_shared_bytes;

@@ -122,6 +122,7 @@ OpInfo flag_set_op() {
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;
   op.infer = infer_flag_set;
+  op.resources = needs_atomics;
   op.emit_cpu = emit_cpu_set;
   op.emit_cuda = emit_set_cuda;
   return op;

@@ -72,6 +72,12 @@ void check_telling(const OpCall& call) {
   require_one_of(call, "told", {"gpu", "system"});
 }
 
+Resources needs_atomics(const Statement& statement) {
+  Resources resources;
+  resources.peer_atomics = statement.text("scope") == "system";
+  return resources;
+}
+
 std::vector<std::int64_t> wait_constants(const Statement& statement) {
   const ObjectAccess access = ObjectAccess::of(statement);
   std::vector<std::int64_t> constants = {statement.integer("site"),

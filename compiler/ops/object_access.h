@@ -54,6 +54,9 @@ void check_object_access(const OpCall& call, std::size_t num_values);
 /// Checks `kToldScope` and `kTellingOrder`.
 void check_telling(const OpCall& call);
 
+/// Ops that change memory of `scope` in one step: where that is the system, peers do too.
+Resources needs_atomics(const Statement& statement);
+
 /// What the CPU's wait is told of a statement: site, number of dimensions, extents, strides.
 std::vector<std::int64_t> wait_constants(const Statement& statement);
 

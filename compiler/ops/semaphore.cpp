@@ -169,6 +169,7 @@ OpInfo semaphore_signal_op() {
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;
   op.infer = infer_semaphore_signal;
+  op.resources = needs_atomics;
   op.emit_cpu = emit_cpu_signal;
   op.emit_cuda = emit_signal_cuda;
   return op;

@@ -92,7 +92,7 @@ std::string_view feature_name(Feature feature) {
 std::string_view used_for(Feature feature) {
   switch (feature) {
     case Feature::kAtomics:
-      return "tw.add and tw.atomic_* at peers";
+      return "tw.signal, tw.set, tw.add and tw.atomic_* where peers do so too";
     case Feature::kMultimem:
       return "x.multicast(), reductions in the switch where their order is free";
     case Feature::kNetwork:
@@ -174,6 +174,12 @@ bool Capabilities::has(Feature feature) const {
   });
 }
 
+bool Capabilities::lacks(Feature feature) const {
+  return std::ranges::any_of(of_rank_, [&](const RankCapabilities& rank) {
+    return !rank[feature].has() && rank[feature].ground != Ground::kNotNeeded;
+  });
+}
+
 std::string Capabilities::reason(int rank, Feature feature) const {
   const RankCapabilities& found = of_rank_.at(static_cast<std::size_t>(rank));
   return in_words(feature, found[feature], found.nccl_version);
@@ -240,6 +246,12 @@ void require_served(const Artifact& artifact, const Target& target,
   }
   if (wanted.world_size != target.world_size || wanted.lsa_size != target.lsa_size) {
     fail("its ranks are others");
+  }
+  if (artifact.resources.peer_atomics && capabilities.lacks(Feature::kAtomics)) {
+    throw UserError(fmt::format(
+        "kernel `{}` adds to memory that several GPUs change ({}), and these GPUs lack native "
+        "atomics there: {}. Stores, barriers and channels work without",
+        artifact.kernel, used_for(Feature::kAtomics), capabilities.why_not(Feature::kAtomics)));
   }
 }
 

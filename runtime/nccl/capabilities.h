@@ -117,6 +117,8 @@ class Capabilities {
 
   const std::vector<RankCapabilities>& of_rank() const { return of_rank_; }
   bool has(Feature feature) const;
+  /// Whether a rank that would need it hasn't got it.
+  bool lacks(Feature feature) const;
   /// Empty where the world has it; else whose answer decides: `rank 1: off: NCCL_NVLS_ENABLE=0`,
   /// without a rank where all say the same.
   std::string why_not(Feature feature) const;
@@ -136,7 +138,8 @@ class Capabilities {
 bool meets_others(const Artifact& artifact);
 
 /// UserError where an artifact that meets other ranks was compiled for another world than `target`,
-/// or for multimem or the network where the world has none: says why.
+/// or for multimem or the network where the world has none, or where it needs native atomics that
+/// the GPUs lack: says why.
 void require_served(const Artifact& artifact, const Target& target,
                     const Capabilities& capabilities);
 

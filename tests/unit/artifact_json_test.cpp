@@ -39,7 +39,7 @@ Artifact full_artifact() {
                           {.parameter = 1, .dimensions = {0}, .box = {256}}};
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
   artifact.launch = {512, 2, true, 1024, {{1, 1}, {0, 1}}, 7, 3};
-  artifact.resources = {true, false, true, false, false, true, 512, true};
+  artifact.resources = {true, false, true, false, false, true, true, 512, true};
   artifact.protocol = {.name = "k(B=3)", .digest = 0xfedcba9876543210, .slots = {3, 5}};
   artifact.arena_bytes = std::int64_t{1} << 40;
   return artifact;
