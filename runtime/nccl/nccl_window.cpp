@@ -50,7 +50,8 @@ std::unique_ptr<NcclWindow> NcclWindow::make(const Device& device, nccl::Comm co
       .window = handle,
       .offset = 0,
       .local = reinterpret_cast<void*>(place.flat_base + place.stride * fields.lsa_rank),
-      .stride = place.stride};
+      .stride = place.stride,
+      .first_signal = 0};
   return std::unique_ptr<NcclWindow>(
       new NcclWindow(device, comm, std::move(memory), own, num_bytes, place));
 }

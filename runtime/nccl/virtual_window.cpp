@@ -107,7 +107,8 @@ std::unique_ptr<VirtualWindow> VirtualWindow::make(const Device& device, std::si
     handles.push_back({.window = reinterpret_cast<void*>(structs->address() + pitch * rank),
                        .offset = 0,
                        .local = reinterpret_cast<void*>(memory->base() + memory->stride() * rank),
-                       .stride = memory->stride()});
+                       .stride = memory->stride(),
+                       .first_signal = 0});
   }
   const Place place{.flat_base = memory->base(),
                     .stride = memory->stride(),

@@ -80,7 +80,7 @@ TEST_CASE("a kernel gets every argument as it was passed") {
   std::vector<ArgumentValue> values(8);
   values[0].pointer = out.address();
   values[1].window = {reinterpret_cast<void*>(0x1111), 0x2222, reinterpret_cast<void*>(0x3333),
-                      0x4444};
+                      0x4444, 0};
   values[2].scalar = std::bit_cast<std::uint32_t>(1.5f);
   values[3].scalar = 1;
   values[4].scalar = 0x3fc0;
