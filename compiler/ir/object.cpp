@@ -81,8 +81,12 @@ device::ChannelLayout ChannelType::layout(std::int64_t num_elements, int world_s
     const std::int64_t words = device::field_words(field.num_bytes() / bytes, bytes, is_packed);
     message_bytes += device::field_bytes(words, carrying);
   }
-  return {carrying, world_size, is_tagged ? num_elements : num_elements / world_size,
-          static_cast<int>(depth), device::up_to_line(message_bytes), network};
+  return {carrying,
+          world_size,
+          is_tagged ? num_elements : num_elements / world_size,
+          static_cast<int>(depth),
+          device::up_to_line(message_bytes),
+          network};
 }
 
 std::optional<std::vector<MessageField>> parse_message(std::string_view text) {

@@ -61,8 +61,8 @@ class NcclHeaders {
   std::shared_ptr<Adapted> adapted_;
 };
 
-/// UserError at a program's `get` where kernels of these headers can't read other ranks' memory over
-/// the network.
+/// UserError at a program's `get` where kernels of these headers can't read other ranks' memory
+/// over the network.
 void require_network_get(const NcclHeaders& headers, const SourceLocation& get);
 
 /// Folders that may hold NCCL's headers, in the order of `NcclHeaders::find`.

@@ -32,8 +32,9 @@ struct Environment {
   /// TILEWIRE_GIN_CONTEXTS: contexts of the network that a communicator asks NCCL for where its
   /// ranks don't all reach each other by loads and stores. Default 4. NCCL may give fewer.
   int gin_contexts = 4;
-  /// TILEWIRE_GIN_SIGNALS: signals of the network that such a communicator asks for. Default 65536.
-  int gin_signals = 65536;
+  /// TILEWIRE_GIN_SIGNALS: signals of the network that such a communicator asks for. Default 32768:
+  /// the proxy of NCCL 2.28 has 16 bits for their numbers, of which NCCL takes some itself.
+  int gin_signals = 32768;
   /// TILEWIRE_CUDA_HOME, else CUDA_HOME, else CUDA_PATH: a CUDA toolkit to look in.
   std::filesystem::path cuda_home;
   /// TILEWIRE_NCCL_HOME, else NCCL_HOME: a folder with NCCL's `include` and `lib`.

@@ -103,9 +103,9 @@ TILEWIRE_FUNCTION(bit_and, And)
 TILEWIRE_FUNCTION(bit_or, Or)
 TILEWIRE_FUNCTION(bit_xor, Xor)
 
-/// `floordiv` of indices by what only the launch knows. They are numbers of tiles, as a rule: small,
-/// not negative, and many of them below the divisor, so that they need no division of 64 bits, which
-/// takes a hundred instructions.
+/// `floordiv` of indices by what only the launch knows. They are numbers of tiles, as a rule:
+/// small, not negative, and many of them below the divisor, so that they need no division of 64
+/// bits, which takes a hundred instructions.
 TILEWIRE_DEVICE int64_t floordiv_index(int64_t a, int64_t b) {
   if (a >= 0 && a < b) return 0;
   if ((uint64_t(a) | uint64_t(b)) >> 32 == 0 && b != 0) return uint32_t(a) / uint32_t(b);

@@ -62,8 +62,8 @@ struct alignas(8) ChannelCount {
 ///                                    messages, those that came over the network
 ///   network_buffers[slot][buffer]    behind the buffers
 ///
-/// and each message and each credit that travels so is told of by a signal, whose numbers count from
-/// the channel's first one: `data_signal` and so on.
+/// and each message and each credit that travels so is told of by a signal, whose numbers count
+/// from the channel's first one: `data_signal` and so on.
 struct ChannelLayout {
   Carrying carrying;
   int world;

@@ -401,20 +401,19 @@ def writes_globally(each: Instruction) -> bool:
 
 
 def puts_stand_behind_a_system_fence(kernel: Kernel):
-    """On every way to a put, with no store of this kernel's between; in functions that put or signal
-    by themselves, before anything that NCCL writes."""
+    """On every way to a put, with no store of this kernel's between; in functions that put or
+    signal by themselves, before anything that NCCL writes."""
     for function in kernel.functions:
+        is_network = NETWORK.search(function.name)
         for index, each in enumerate(function.instructions):
-            if NETWORK.search(function.name):
-                if not RELEASING.search(function.name) or not writes_globally(each):
-                    continue
-                if function.every_way_back_meets(index, is_system_fence):
-                    continue
-            elif not each.name.startswith("call") or not POST.search(each.text):
-                continue
-            elif function.every_way_back_meets(index, is_system_fence, writes_globally):
-                continue
-            yield f"{function.name}: {each.text}"
+            if is_network:
+                posts = RELEASING.search(function.name) and writes_globally(each)
+                barred = ()
+            else:
+                posts = each.name.startswith("call") and POST.search(each.text)
+                barred = (writes_globally,)
+            if posts and not function.every_way_back_meets(index, is_system_fence, *barred):
+                yield f"{function.name}: {each.text}"
 
 
 def signals_of_the_network_are_acquired(kernel: Kernel):

@@ -47,7 +47,7 @@ TEST_CASE("Environment variables are read as documented", "[environment]") {
   CHECK(environment.site_packages == std::vector<std::filesystem::path>{"/a", "/b"});
   CHECK(environment.cuda_home == "/ours");
   CHECK(environment.gin_contexts == 4);
-  CHECK(environment.gin_signals == 65536);
+  CHECK(environment.gin_signals == 32768);
 }
 
 TEST_CASE("Counts of the network's resources are at least 1", "[environment]") {
