@@ -211,9 +211,10 @@ bool has_multimem(const Target& target, DType dtype, std::string_view operation,
 }
 
 std::string multimem_of(const Target& target, MultimemUse use) {
-  // Operations of the same dtypes are named together.
+  // Operations of the same dtypes are named together. No op reduces bits into all copies.
   std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> groups;
-  for (const std::string_view operation : kOperations) {
+  const std::size_t num_operations = use == MultimemUse::kLoad ? kOperations.size() : 3;
+  for (const std::string_view operation : std::span(kOperations).first(num_operations)) {
     std::vector<std::string_view> dtypes;
     for (const MultimemReduction& each : kReductions) {
       if (each.operation == operation && has(target, each, use)) {

@@ -55,12 +55,16 @@ std::vector<Type> infer_get(const OpCall& call) {
 
 std::vector<Type> infer_flush(const OpCall&) { return {}; }
 
+/// The operation of a reduction over all copies.
+std::string operation_of(const OpCall& call) {
+  const auto found = call.attributes.find("operation");
+  return found == call.attributes.end() ? "add" : std::get<std::string>(found->second);
+}
+
 /// Checks what the two reductions over all copies have in common; gives the operation.
 std::string check_reduction(const OpCall& call, DType dtype) {
   require_one_of(call, "team", {"world", "lsa"});
-  const auto found = call.attributes.find("operation");
-  const std::string operation =
-      found == call.attributes.end() ? "add" : std::get<std::string>(found->second);
+  const std::string operation = operation_of(call);
   require_operation(call, operation);
   const bool is_bitwise = operation == "and" || operation == "or" || operation == "xor";
   if (is_bitwise && is_float(dtype)) {
@@ -84,10 +88,11 @@ std::vector<Type> infer_all_reduce_load(const OpCall& call) {
 std::vector<Type> infer_reduce_store(const OpCall& call) {
   require_one_of(call, "order", {"any"});
   const Type accessed = accessed_type(call, require_view(call, 0));
-  const std::string operation = check_reduction(call, accessed.dtype);
+  const std::string operation = operation_of(call);
   if (operation != "add" && operation != "min" && operation != "max") {
     call.fail(fmt::format("op=\"{}\" is unknown; one of: add, min, max", operation));
   }
+  check_reduction(call, accessed.dtype);
   check_fits(call, call.operands[1], accessed, "the value");
   return {};
 }

@@ -144,6 +144,15 @@ def test_bits_into_all_copies(diagnose):
     assert 'op="or" is unknown; one of: add, min, max' in message
 
 
+def test_an_unknown_operation_into_all_copies(diagnose):
+    def f(x: tw.Window["N"]):
+        tw.reduce_store(x[tw.ds(0, 4)], 1, op="mul")  # error
+
+    message, _ = diagnose(f, x="window:f32[?]")
+    assert 'op="mul" is unknown; one of: add, min, max' in message
+    assert "xor" not in message  # which it would refuse next
+
+
 def test_multimem_is_for_virtual_ranks_of_the_cpu():
     with pytest.raises(tw.UserError, match="multimem= is for virtual worlds"):
         tw.init(multimem=True)
