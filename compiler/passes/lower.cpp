@@ -38,6 +38,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = choose_multimem(std::move(program), target);
   done("choose_multimem", program);
+  program = check_ranks(std::move(program), target);
+  done("check_ranks", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
   program = insert_launch_states(std::move(program), target);

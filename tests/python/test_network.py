@@ -2,6 +2,7 @@
 they rely on what it doesn't promise."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +165,44 @@ def test_a_rank_that_does_not_exist():
         signal_rank[1](comm.semaphore(1), 4)
     assert "there is no rank 4 among 4" in str(caught.value)
     assert caught.value.line == signal_rank.source.line(signal_rank.source.function) + 1
+
+
+@tw.kernel
+def use_rank(w: tw.Window["N"], sem: tw.Semaphore["S"], ch: tw.Channel["C"], r: tw.i32, *,
+             what: tw.const, T: tw.const):  # fmt: skip
+    team = tw.rail if T == "rail" else tw.lsa if T == "lsa" else tw.world
+    if what == "put":
+        tw.put(w.at(r, team=team)[0:2], tw.zeros((2,), tw.f32))
+    elif what == "signal":
+        tw.signal(sem.at(r, team=team)[0])
+    elif what == "load":
+        tw.store(w[0], tw.load(w.at(r, team=team)[1]))
+    elif tw.rank() == 0:
+        tw.send(ch.at(r, team=team)[0], 1.0)
+
+
+# World, team, how many ranks that has.
+SMALL_TEAMS = (("2x3", "rail", 2), ("3", "rail", 1), ("2x3", "lsa", 3), ("3x1", "lsa", 1),
+               ("1", "world", 1))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("world", "team", "size", "what"),
+    [(*team, what) for team in SMALL_TEAMS for what in ("put", "signal", "send")]
+    + [(*team, "load") for team in SMALL_TEAMS[1:]],  # loads don't reach along a rail
+)
+def test_a_rank_that_a_team_has_not_got(world, team, size, what):
+    """None is taken for this rank, nor for one of another team."""
+    for rank in (0, -1, size):
+        with tw.init(virtual=world) as comm:
+            objects = comm.window(4, tw.f32), comm.semaphore(1), comm.channel(1, (), tw.f32)
+            if rank == 0:
+                use_rank[1](*objects, rank, what=what, T=team)
+                continue
+            with pytest.raises(tw.Error, match="there is no rank") as caught:
+                use_rank[1](*objects, rank, what=what, T=team)
+        assert f" {rank}" in str(caught.value)
+        assert f"{Path(__file__).name}:" in str(caught.value)
 
 
 @tw.kernel
