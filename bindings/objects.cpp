@@ -25,7 +25,10 @@ ChannelType make_channel_type(const Fields& fields, std::int64_t depth,
   for (const auto& [dtype, shape] : fields) type.message.push_back({dtype, shape});
   type.depth = depth;
   const auto kind = carrying_from_name(carrying);
-  if (!kind) throw InternalError("no channel is carried \"" + carrying + "\"");
+  if (!kind) {
+    throw UserError("a channel: no message is carried \"" + carrying +
+                    "\"; one of: tagged (send, recv), exchange, reserved (signed_zero=False)");
+  }
   type.carrying = *kind;
   const std::string refusal = refusal_of(type);
   if (!refusal.empty()) throw UserError("a channel: " + refusal);

@@ -162,6 +162,16 @@ def test_extent_that_is_no_ascii_number(capsys):
     assert "extent '²'; an array is written like" in capsys.readouterr().err
 
 
+def test_channel_that_is_carried_in_no_way(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import tilewire as tw\n@tw.kernel\ndef f(ch: tw.Channel):\n    tw.send(ch[0], 1.0)\n"
+    )
+    argument = "--arg", "ch=channel[1]:tag:1:f32[]"
+    assert main(["emit", f"{program}:f", "--target", "cpu:world=2", *argument]) == 1
+    assert 'carried "tag"; one of: tagged' in capsys.readouterr().err
+
+
 def test_file_that_exits(tmp_path, capsys):
     (tmp_path / "script.py").write_text("raise SystemExit(0)")
     assert main(["emit", f"{tmp_path}/script.py:f", "--target", "cpu"]) == 1
