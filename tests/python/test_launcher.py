@@ -52,7 +52,7 @@ def test_values_reach_the_kernel():
     assert launcher(*kernels.gpu_arguments(rows=5)) is None
     assert (target.num_launches, target.grid) == (1, 16)
     window, gain, y, factor, count, rows, _, _ = slots(target)
-    assert struct.unpack("QQQQ", window) == (0, 0, 0xAB0000, 0)
+    assert struct.unpack("QQQQQ", window) == (0, 0, 0xAB0000, 0, 0)
     assert struct.unpack("Q", gain) == (0x10000,)
     assert struct.unpack("Q", y) == (0x20000,)
     assert struct.unpack("f", factor) == (0.5,)
@@ -282,7 +282,7 @@ def test_subclasses_of_windows_and_tensors_are_served():
     )  # fmt: skip
     arguments[2] = Parameter(0x30000)
     launcher(*arguments)
-    assert struct.unpack("QQQQ", target.slot(0)) == (0, 0, 0x99, 0)
+    assert struct.unpack("QQQQQ", target.slot(0)) == (0, 0, 0x99, 0, 0)
     assert struct.unpack("Q", target.slot(2)) == (0x30000,)
 
 
