@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/codegen/cuda/sync_plan.h"
+#include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 

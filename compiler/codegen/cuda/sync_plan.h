@@ -22,9 +22,6 @@ struct SyncPlan {
   int num_shared_bytes = 0;
 };
 
-/// Bytes of shared memory that the statement passes data through, threads meeting inside; 0: none.
-int shared_bytes_of(const Statement& statement, int num_threads);
-
 SyncPlan plan_synchronisation(const Program& lowered);
 
 }  // namespace tilewire
