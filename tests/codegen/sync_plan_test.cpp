@@ -11,11 +11,12 @@ namespace tilewire {
 namespace {
 
 /// How many meetings of the threads the statements need, beyond those inside them. `%x` and `%y`
-/// are tensors of 1024 floats.
-std::size_t meetings(const std::string& statements) {
+/// are tensors of 1024 floats, `%sem` semaphores.
+std::size_t meetings(const std::string& statements, int world_size = 2, int lsa_size = 2) {
   const Program program = parse_program(
-      "program @p from \"f.py\" world 2 lsa 2 threads 128 {\n"
-      "  tensor %x: f32[1024]\n  tensor %y: f32[1024]\n} body {\n"
+      fmt::format("program @p from \"f.py\" world {} lsa {} threads 128 {{\n", world_size,
+                  lsa_size) +
+      "  tensor %x: f32[1024]\n  tensor %y: f32[1024]\n  semaphore %sem: [8]\n} body {\n"
       "  %c0 = constant() {dtype = i64, value = 0}: i64\n"
       "  %c1 = constant() {dtype = i64, value = 1}: i64\n"
       "  %c9 = constant() {dtype = i64, value = 9}: i64\n"
@@ -50,6 +51,21 @@ std::string atomic(const std::string& pointer, const std::string& tile, const st
 }
 
 const std::string kBarrier = "  lsa_barrier() {order = \"acq_rel\", site = 0}\n";
+
+std::string grid_barrier(const std::string& team) {
+  return fmt::format("  grid_barrier() {{order = \"acq_rel\", site = 0, team = \"{}\"}}\n", team);
+}
+
+const std::string kSignal =
+    "  %one = constant() {dtype = u32, value = 1}: u32\n"
+    "  %at = address(%sem, %c1, %c0) {peer = true}: pointer<u64>\n"
+    "  semaphore_signal(%at, %one) {order = \"release\", peer = true, scope = \"system\", shape = "
+    "[], "
+    "strides = [], told = \"system\"}\n";
+const std::string kWait =
+    "  %two = constant() {dtype = u32, value = 2}: u32\n"
+    "  %own = address(%sem, %c0): pointer<u64>\n"
+    "  semaphore_wait(%own, %two) {scope = \"system\", shape = [], site = 1, strides = []}\n";
 
 }  // namespace
 
@@ -98,6 +114,37 @@ TEST_CASE("a barrier needs one before it for what was accessed, one behind it fo
   CHECK(meetings(kBarrier + load("a", "px")) == 1);
   CHECK(meetings(load("a", "px") + kBarrier) == 1);
   CHECK(meetings(load("a", "px") + kBarrier + load("b", "px")) == 2);
+}
+
+TEST_CASE("one thread tells of a barrier at which several have waited") {
+  CHECK(meetings(kBarrier + kSignal, 2, 2) == 0);  // thread 0 did both
+  CHECK(meetings(kBarrier + kSignal, 3, 3) == 1);
+  CHECK(meetings(kBarrier + load("a", "px") + kSignal, 3, 3) == 2);
+  CHECK(meetings(kSignal + kBarrier, 3, 3) == 0);
+  CHECK(meetings(kBarrier + kWait, 3, 3) == 0);  // tells nobody
+  CHECK(meetings(grid_barrier("lsa") + kSignal, 2, 2) == 1);
+  CHECK(meetings(grid_barrier("local") + kSignal, 4, 4) == 0);
+}
+
+TEST_CASE("a barrier of some tells of one of others") {
+  CHECK(meetings(kBarrier + kBarrier, 4, 4) == 0);
+  CHECK(meetings(kBarrier + grid_barrier("local"), 4, 4) == 1);
+  CHECK(meetings(grid_barrier("local") + kBarrier, 4, 4) == 1);
+  CHECK(meetings(kBarrier + grid_barrier("local"), 2, 2) == 0);
+  // Everybody at the one was at the other.
+  CHECK(meetings(kBarrier + grid_barrier("lsa"), 4, 4) == 0);
+  CHECK(meetings(grid_barrier("lsa") + kBarrier, 4, 4) == 0);
+  CHECK(meetings(grid_barrier("lsa") + grid_barrier("local"), 4, 4) == 0);
+}
+
+TEST_CASE("one thread tells of a barrier over the network at which several have waited") {
+  const auto network = [](const std::string& team) {
+    return fmt::format("  network_barrier() {{order = \"acq_rel\", site = 0, team = \"{}\"}}\n",
+                       team);
+  };
+  CHECK(meetings(network("rail") + kSignal, 6, 2) == 1);
+  CHECK(meetings(network("rail") + kSignal, 4, 2) == 0);  // one far rank, by thread 0
+  CHECK(meetings(network("world") + kBarrier + kSignal, 4, 2) == 1);
 }
 
 TEST_CASE("a reduction's own meeting serves what stands around it") {

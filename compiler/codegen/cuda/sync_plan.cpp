@@ -26,12 +26,16 @@ bool is_network(const Statement& statement) { return statement.op->name.starts_w
 struct State {
   std::set<AccessMapping> reads;
   std::set<AccessMapping> writes;
-  std::set<int> busy;         ///< places in shared memory still being read
-  bool is_acquired = false;   ///< some threads have waited for others, and the rest not yet
-  bool waited = false;        ///< not only at barriers, where each thread tells and waits itself
-  bool is_spread = false;     ///< several threads have waited
-  bool is_permitted = false;  ///< some threads know that it is safe to write, and the rest not yet
-  bool is_numbered = false;   ///< some threads may still be reading the launch's number
+  std::set<int> busy;        ///< places in shared memory still being read
+  bool is_acquired = false;  ///< some threads have waited for others, and the rest not yet
+  bool waited = false;       ///< not only at barriers, where each thread tells and waits itself
+  bool is_spread = false;    ///< several threads have waited
+  bool met_by_many =
+      false;               ///< several threads have waited at a barrier, each for a peer of its own
+  bool met_ranks = false;  ///< for one instance of each rank
+  bool met_instances = false;  ///< for this rank's instances
+  bool is_permitted = false;   ///< some threads know that it is safe to write, and the rest not yet
+  bool is_numbered = false;    ///< some threads may still be reading the launch's number
   bool operator==(const State&) const = default;
 
   void join(const State& other) {
@@ -41,6 +45,9 @@ struct State {
     is_acquired |= other.is_acquired;
     waited |= other.waited;
     is_spread |= other.is_spread;
+    met_by_many |= other.met_by_many;
+    met_ranks |= other.met_ranks;
+    met_instances |= other.met_instances;
     is_permitted |= other.is_permitted;
     is_numbered |= other.is_numbered;
   }
@@ -216,22 +223,56 @@ class Planner {
       return;
     }
     const bool is_barrier = meeting.tells && meeting.waits;
-    const bool is_spread = statement.has("shape") && !statement.integers("shape").empty();
-    // Thread 0 signals and waits for single objects; slices and barriers are several threads'. What
-    // one of them waited for comes before what another one tells or waits for.
-    // The first warp does what goes over the network: it may be others that have waited.
-    const bool is_torn = is_network(statement) ? meeting.tells && state.is_acquired
-                         : is_barrier          ? state.waited
-                                               : state.waited && (state.is_spread || is_spread);
     // What is told lets others overwrite what was read, and see what was written.
     const bool is_early =
         meeting.tells && (!state.reads.empty() || (!state.writes.empty() && releases(statement)));
     // Of two ranks, thread 0 waits for the other one's permission.
     const bool is_early_write = meeting.tells && state.is_permitted && program_.lsa_size > 2;
-    if (is_torn || is_early || is_early_write) meet_before(statement, state);
+    if (is_torn(statement, state) || is_early || is_early_write) meet_before(statement, state);
     state.is_acquired |= meeting.waits;
     state.waited |= meeting.waits && (!is_barrier || is_network(statement));
-    state.is_spread |= is_spread;
+    state.is_spread |= is_spread(statement);
+    if (is_barrier) note_barrier(statement, state);
+  }
+
+  static bool is_spread(const Statement& statement) {
+    return statement.has("shape") && !statement.integers("shape").empty();
+  }
+
+  /// Whether a thread would tell, or wait, before another one has seen what it waits for. Thread 0
+  /// signals and waits for single objects; slices and barriers are several threads'.
+  bool is_torn(const Statement& statement, const State& state) const {
+    const Meeting& meeting = statement.op->meeting;
+    // The first warp does what goes over the network: it may be others that have waited.
+    if (is_network(statement)) return meeting.tells && state.is_acquired;
+    if (meeting.tells && meeting.waits) return state.waited || is_apart(statement, state);
+    if (meeting.tells && state.met_by_many) return true;
+    return state.waited && (state.is_spread || is_spread(statement));
+  }
+
+  /// Whether those who meet at a barrier must hear from all threads whom the last one was waited
+  /// for. Of the ranks, each tells of itself at both barriers; but the other instances of this rank
+  /// don't know when its peers have come, nor these when they have.
+  bool is_apart(const Statement& barrier, const State& state) const {
+    if (program_.lsa_size <= 2) return false;  // thread 0 does both
+    return barrier.is("lsa_barrier") ? state.met_instances
+                                     : barrier.text("team") == "local" && state.met_ranks;
+  }
+
+  void note_barrier(const Statement& barrier, State& state) const {
+    const bool is_local = barrier.is("grid_barrier") && barrier.text("team") == "local";
+    state.met_by_many |= num_waiting(barrier) > 1;
+    state.met_instances |= is_local;
+    state.met_ranks |= barrier.is("lsa_barrier");
+  }
+
+  /// How many threads wait at a barrier, each for ranks of its own.
+  int num_waiting(const Statement& barrier) const {
+    if (barrier.is("lsa_barrier")) return program_.lsa_size - 1;
+    if (barrier.is("grid_barrier")) return barrier.text("team") == "local" ? 1 : program_.lsa_size;
+    if (barrier.is("network_grid_barrier")) return 1;  // ends with one of this rank's instances
+    const int num_teams = program_.world_size / program_.lsa_size;
+    return barrier.text("team") == "rail" ? num_teams - 1 : program_.world_size - program_.lsa_size;
   }
 
   const Program& program_;
