@@ -128,8 +128,8 @@ def main() -> None:
         result["rows"][T] = measure(comm, exclusive, T)
         if rank == 0:
             print(f"T={T:<5} " + "  ".join(f"{k} {v}" for k, v in result["rows"][T].items()))
-    if rank == 0 and len(sys.argv) > 1:
-        write(Path(sys.argv[1]), result)
+            if len(sys.argv) > 1:
+                write(Path(sys.argv[1]), result)
     exclusive.close()
     comm.close()
     dist.destroy_process_group()

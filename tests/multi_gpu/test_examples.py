@@ -27,12 +27,15 @@ LARGE = {
     "15_all_gather_gemm": [2001, 1000, 1500],
     "16_gemm_all_reduce": [2001, 1000, 1500],
     "17_gated_mlp": [2001, 1000, 3000],
+    "18_all_reduce_multimem_one_shot": [1_000_003],
+    "19_all_reduce_multimem_two_shot": [10_000_019],
     "20_all_to_all_put": [3_000_017],
     "21_hierarchical_all_reduce": [10_000_019],
     "22_hierarchical_all_gather": [3_000_017],
     "23_hierarchical_reduce_scatter": [10_000_019],
     "24_hierarchical_all_to_all": [3_000_017],
     "25_rms_norm_hybrid": [1001, 8192],
+    "26_rms_norm_multimem": [1001, 8192],
 }
 
 
