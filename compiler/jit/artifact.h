@@ -50,8 +50,9 @@ struct ArgumentSlot {
     kScalar,      ///< the parameter's dtype
     kExtent,      ///< int64: run-time dimension `index` of `Program::dimensions`
     kStride,      ///< int64, elements: of parameter `index`, dimension `dimension`
-    kDeviceComm,  ///< ncclDevComm by value, as opaque bytes
-    kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh)
+    kDeviceComm,  ///< ncclDevComm by value, as opaque bytes: of kernels that call NCCL
+    kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh); without
+                  ///< Resources::lane, for its ranks alone
     kCounters,   ///< void*: `LaunchRules::num_counters` and one more 64-bit words of device memory,
                  ///< 0 when a launch starts and when it has ended, used by no other meanwhile
     kTensorMap,  ///< tilewire::device::TensorMap by value, of `Artifact::tensor_maps[index]`

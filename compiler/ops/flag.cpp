@@ -70,7 +70,7 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const bool is_producer = statement.flag("producer");
   emitter.include("flag.cuh");
   const std::string arguments =
-      fmt::format("{}, {}, {}, lane, comm.rank, {}, {}", emitter.argument(access.pointer),
+      fmt::format("{}, {}, {}, lane, {}, {}", emitter.argument(access.pointer),
                   emitter.argument(access.values[1]), emitter.argument(access.values[0]),
                   statement.integer("site"), wait_timeout(statement));
   const std::string text =

@@ -59,7 +59,7 @@ void emit_generation_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.statement(fmt::format("const tw::LaunchNumber {}({});", launch, object));
   if (statement.flag("peers")) {
     emitter.include("peer_launches.cuh");
-    emitter.statement(fmt::format("tw::PeerLaunches<{}, kThreads> {}({}, comm);",
+    emitter.statement(fmt::format("tw::PeerLaunches<{}, kThreads> {}({}, lane);",
                                   emitter.program().lsa_size, peers_of(statement, emitter),
                                   object));
   }
@@ -73,7 +73,7 @@ void emit_announce_cuda(const Statement& statement, CudaEmitter& emitter) {
 
 void emit_await_done_cuda(const Statement& statement, CudaEmitter& emitter) {
   // Who has started the launch behind that one has ended that one.
-  emitter.statement(fmt::format("{}.wait({} - {}, lane, {});", peers_of(statement, emitter),
+  emitter.statement(fmt::format("{}.wait({} - {}, {});", peers_of(statement, emitter),
                                 emitter.argument(statement.operands.at(1)),
                                 statement.integer("distance") - 1, statement.integer("site")));
 }

@@ -78,8 +78,8 @@ void emit_grid_axis_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 void emit_rank_cuda(const Statement& statement, CudaEmitter& emitter) {
-  const std::string_view field = statement.text("team") == "lsa" ? "lsaRank" : "rank";
-  emitter.define(statement.result(), fmt::format("int64_t{{comm.{}}}", field));
+  const std::string_view field = statement.text("team") == "lsa" ? "lsa_rank" : "rank";
+  emitter.define(statement.result(), fmt::format("int64_t{{lane.{}}}", field));
 }
 
 // A constant's value may be of any type: `infer_constant` checks it against the dtype.

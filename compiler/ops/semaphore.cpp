@@ -101,8 +101,8 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include(network ? "network_semaphore.cuh" : "semaphore.cuh");
   std::string arguments =
       network ? emitter.parameter(parameter_behind(access.pointer)) + ", " : std::string();
-  arguments += fmt::format("{}, {}, lane, {}, {}, {}", emitter.argument(access.pointer),
-                           emitter.argument(access.values[0]), network ? "comm" : "comm.rank",
+  arguments += fmt::format("{}, {}, lane, {}{}, {}", emitter.argument(access.pointer),
+                           emitter.argument(access.values[0]), network ? "comm, " : "",
                            statement.integer("site"), wait_timeout(statement));
   if (statement.flag("checked")) {
     arguments +=

@@ -32,12 +32,12 @@ bool is_contiguous(const Program& program, std::size_t parameter) {
          (parameter < program.facts.contiguous.size() && program.facts.contiguous[parameter]);
 }
 
-/// Whether the kernel asks the device communicator for anything: its rank, another one's address.
-bool needs_communicator(const Program& program) {
+/// Whether the kernel asks which rank it is on: for itself, or to find another one's copy.
+bool needs_place(const Program& program) {
   bool needs = false;
   for_each_statement(program.body, [&needs](const Statement& statement) {
-    needs |= statement.is("rank") || (statement.kind == StatementKind::kOp &&
-                                      (statement.flag("peer") || statement.flag("multicast")));
+    needs |=
+        statement.is("rank") || (statement.kind == StatementKind::kOp && statement.flag("peer"));
   });
   return needs;
 }
@@ -99,8 +99,8 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
     for (std::size_t k = 0; k < parameter.shape.size(); ++k) add(ArgumentSlot::Kind::kStride, i, k);
   }
   for (std::size_t i = 0; i < program.dimensions.size(); ++i) add(ArgumentSlot::Kind::kExtent, i);
-  if (resources.lane || needs_communicator(program)) add(ArgumentSlot::Kind::kDeviceComm, 0);
-  if (resources.lane) add(ArgumentSlot::Kind::kLane, 0);
+  if (resources.network || resources.multimem) add(ArgumentSlot::Kind::kDeviceComm, 0);
+  if (resources.lane || needs_place(program)) add(ArgumentSlot::Kind::kLane, 0);
   if (num_counters > 0) add(ArgumentSlot::Kind::kCounters, 0);
   for (std::size_t i = 0; i < num_maps; ++i) add(ArgumentSlot::Kind::kTensorMap, i);
   return slots;

@@ -21,6 +21,13 @@ const Parameter& parameter_of(const Artifact& artifact, const ArgumentSlot& slot
   return artifact.parameters[slot.index];
 }
 
+void require_world(const Artifact& artifact, std::size_t device_comm_bytes) {
+  if (device_comm_bytes != 0) return;
+  throw InternalError(fmt::format(
+      "kernel `{}` communicates, but it is loaded for a world without a device communicator",
+      artifact.kernel));
+}
+
 /// Size and alignment; the offset comes from the slots before.
 ArgumentLayout::Slot shape_of(const Artifact& artifact, const ArgumentSlot& slot,
                               std::size_t device_comm_bytes) {
@@ -42,14 +49,10 @@ ArgumentLayout::Slot shape_of(const Artifact& artifact, const ArgumentSlot& slot
       return {.offset = 0, .size = size, .alignment = size};
     }
     case ArgumentSlot::Kind::kDeviceComm:
-      if (device_comm_bytes == 0) {
-        throw InternalError(
-            fmt::format("kernel `{}` takes a device communicator, but it is loaded for a world "
-                        "without one",
-                        artifact.kernel));
-      }
+      require_world(artifact, device_comm_bytes);
       return {.offset = 0, .size = device_comm_bytes, .alignment = kWord};
     case ArgumentSlot::Kind::kLane:
+      require_world(artifact, device_comm_bytes);
       return {.offset = 0, .size = sizeof(device::Lane), .alignment = alignof(device::Lane)};
     case ArgumentSlot::Kind::kTensorMap:
       if (slot.index < 0 || static_cast<std::size_t>(slot.index) >= artifact.tensor_maps.size()) {

@@ -26,7 +26,8 @@ inline constexpr std::size_t kMaxTensorMaps = 16;  ///< so, of tensor maps
 /// What a kernel takes besides the caller's values: it comes from the lane it runs on.
 struct LaunchContext {
   const void* device_comm = nullptr;   ///< `ncclDevComm`, as opaque bytes; kDeviceComm slots
-  const device::Lane* lane = nullptr;  ///< kLane slots; `site_base` is the kernel's own
+  const device::Lane* lane = nullptr;  ///< kLane slots; `site_base` is the kernel's own. Its ranks
+                                       ///< alone, where the kernel takes no lane
   /// The caller promises that nothing else on this GPU waits meanwhile: no cooperative attribute.
   bool exclusive = false;
   int lsa_rank = 0;  ///< of the launch's rank in its LSA team; kTensorMap slots

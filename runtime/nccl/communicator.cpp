@@ -118,8 +118,9 @@ void Communicator::launch(const GpuKernel& kernel, int grid, cuda::Stream stream
   if (lane != nullptr) {
     lane->of_rank[0]->launch(kernel, grid, stream, values);
   } else {
+    const device::Lane place = Lane::place_of(rank_, lsa_size());
     kernel.launch(grid, stream, values,
-                  {.device_comm = device_comm_.data(), .lsa_rank = rank_ % lsa_size()});
+                  {.device_comm = device_comm_.data(), .lane = &place, .lsa_rank = place.lsa_rank});
   }
 }
 

@@ -61,27 +61,28 @@ Lane::Lane(const Device& device, Setup setup)
       page_(static_cast<device::HangPage*>(page_memory_.host())),
       event_(device) {
   const Environment& environment = Environment::get();
-  arguments_ = {.window = setup_.window.window,
+  arguments_ = {.rank = static_cast<std::uint32_t>(setup_.rank),
+                .lsa_rank = static_cast<std::uint16_t>(setup_.rank - setup_.place.first_rank),
+                .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size),
+                .launch_hash = 0,
+                .site_base = 0,
+                .launch_offset = setup_.shape.launch_offset,
+                .lsa_base = setup_.place.flat_base,
+                .lsa_stride = setup_.place.stride,
                 .local = setup_.window.local,
                 .barrier_offset = setup_.shape.barrier_offset,
                 .phase_offset = setup_.shape.phase_offset,
                 .grid_offset = setup_.shape.grid_offset,
-                .num_slots = setup_.shape.num_slots,
-                .site_base = 0,
                 .hang = reinterpret_cast<device::HangPage*>(page_memory_.device()),
                 .report_after_ns = to_ns(environment.report_after_s),
                 .timeout_ns = to_ns(environment.timeout_s),
-                .launch_offset = setup_.shape.launch_offset,
-                .lsa_base = setup_.place.flat_base,
-                .lsa_stride = setup_.place.stride,
-                .launch_hash = 0,
-                .lsa_rank = static_cast<std::uint16_t>(setup_.rank - setup_.place.first_rank),
-                .lsa_size = static_cast<std::uint16_t>(setup_.place.lsa_size),
+                .window = setup_.window.window,
+                .num_slots = setup_.shape.num_slots,
+                .network_slots = setup_.shape.network_slots,
                 .first_signal = setup_.first_signal,
                 .network_phase_offset = setup_.shape.network_phase_offset,
                 .staging_offset = setup_.shape.staging_offset,
                 .staging_bytes = setup_.shape.staging_bytes,
-                .network_slots = setup_.shape.network_slots,
                 .num_contexts = setup_.shape.num_contexts};
   context_ = {.device_comm = setup_.device_comm.data(),
               .lane = &arguments_,
@@ -89,6 +90,14 @@ Lane::Lane(const Device& device, Setup setup)
               .lsa_rank = arguments_.lsa_rank};
   Watchdog::get().watch(
       page_, {.report_after_s = environment.report_after_s, .timeout_s = environment.timeout_s});
+}
+
+device::Lane Lane::place_of(int rank, int lsa_size) {
+  device::Lane place = {};
+  place.rank = static_cast<std::uint32_t>(rank);
+  place.lsa_rank = static_cast<std::uint16_t>(rank % lsa_size);
+  place.lsa_size = static_cast<std::uint16_t>(lsa_size);
+  return place;
 }
 
 Lane::~Lane() { Watchdog::get().unwatch(page_); }

@@ -81,6 +81,9 @@ class Lane {
   /// Counts from the next launch on.
   void set_exclusive(bool exclusive) { context_.exclusive = exclusive; }
 
+  /// What a kernel that takes no lane gets instead: where it is, and nothing else.
+  static device::Lane place_of(int rank, int lsa_size);
+
   const LaneShape& shape() const { return setup_.shape; }
   const device::Lane& arguments() const { return arguments_; }
 

@@ -159,9 +159,10 @@ void VirtualRanks::launch_on(const std::vector<int>& ranks, const GpuKernel& ker
 void VirtualRanks::launch_rank(int rank, const GpuKernel& kernel, int grid,
                                const ArgumentValue* values, LaneGroup* lane, cuda::Stream stream) {
   if (lane == nullptr) {
+    const device::Lane place = Lane::place_of(rank, world_size());
     kernel.launch(grid, stream, values,
                   {.device_comm = device_comms_[rank].data(),
-                   .lane = nullptr,
+                   .lane = &place,
                    .exclusive = true,
                    .lsa_rank = rank});
     return;

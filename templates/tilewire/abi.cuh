@@ -71,30 +71,34 @@ inline constexpr uint64_t kLaunchLogOffset = 128;  // from Lane::launch_offset t
 /// log of launches, uint32 words that only this rank uses: consumed[network slot][source rank of
 /// the world], the signals of barriers over the network that it has waited for; then the staging
 /// memory of tiles and messages on their way (network_staging.cuh).
+///
+/// Kernels that only want to know where they are get one of which rank, lsa_rank and lsa_size alone
+/// are set. What every launch reads comes first, so that it lies in few lines of constant memory.
 struct Lane {
-  void* window;             // ncclWindow_t
+  uint32_t rank;      // in the world; those of an LSA team are consecutive
+  uint16_t lsa_rank;  // in its LSA team
+  uint16_t lsa_size;
+  uint32_t launch_hash;     // of the launched kernel, its grid and constants; not 0
+  uint32_t site_base;       // of the launched kernel; a report's site is site_base + its own index
+  uint64_t launch_offset;   // bytes from the window's start to the running launch's word
+  uint64_t lsa_base;        // address of the copy of the LSA team's first rank
+  uint64_t lsa_stride;      // bytes from one rank's copy to the next one's
   void* local;              // address of the window's start in this rank's own memory
   uint64_t barrier_offset;  // bytes from the window's start to inbox[0][0]
   uint64_t phase_offset;    // bytes from the window's start to phase[0]
   uint64_t grid_offset;     // bytes from the window's start to the first word of grid barriers
-  uint32_t num_slots;       // program instances that barriers can serve
-  uint32_t site_base;       // of the launched kernel; a report's site is site_base + its own index
   HangPage* hang;           // host memory, mapped
   uint64_t report_after_ns;
   uint64_t timeout_ns;
-  uint64_t launch_offset;  // bytes from the window's start to the running launch's word
-  uint64_t lsa_base;       // address of the copy of the LSA team's first rank
-  uint64_t lsa_stride;     // bytes from one rank's copy to the next one's
-  uint32_t launch_hash;    // of the launched kernel, its grid and constants; not 0
-  uint16_t lsa_rank;
-  uint16_t lsa_size;
+  void* window;        // ncclWindow_t
+  uint32_t num_slots;  // program instances that barriers can serve
   // All of these 0 without a network. Signals of barriers over it have the numbers
   // first_signal + slot * world + source.
+  uint32_t network_slots;  // program instances that barriers over the network can serve
   uint64_t first_signal;
   uint64_t network_phase_offset;  // bytes from the window's start to consumed[0][0]
   uint64_t staging_offset;        // bytes from the window's start
   uint64_t staging_bytes;         // of all instances of a launch together
-  uint32_t network_slots;         // program instances that barriers over the network can serve
   uint32_t num_contexts;          // of ncclGin; instance i uses number i % num_contexts
 };
 
@@ -123,7 +127,7 @@ struct alignas(64) TensorMap {
 static_assert(sizeof(HangReport) == 32);
 static_assert(sizeof(HangPage) == 32 + 64 * sizeof(HangReport));
 static_assert(sizeof(Misfit) == 16);
-static_assert(sizeof(Lane) == 144);
+static_assert(sizeof(Lane) == 152);
 static_assert(sizeof(LaunchLog) == 64);
 static_assert(sizeof(WindowHandle) == 40);
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewire/hang.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/wire_access.cuh"
 
 namespace tilewire::device {
@@ -185,13 +186,6 @@ TILEWIRE_DEVICE void poll(Words<P, kCarrying> (&words)[kSources], const char* fr
     poll_some<kScope, kFirst, kCount>(words, from, stride, except, sequence, lane, wait);
     poll<kScope, kFirst + kCount>(words, from, stride, except, sequence, lane, wait);
   }
-}
-
-/// The address of another rank's copy of a channel. NCCL's `ncclGetLsaPointer` says the same, after
-/// loads that the first message would have to wait for.
-TILEWIRE_DEVICE char* channel_at(const WindowHandle& channel, int rank, int own_rank) {
-  const int64_t distance = rank - own_rank;
-  return static_cast<char*>(channel.local) + distance * static_cast<int64_t>(channel.stride);
 }
 
 /// Stores this thread's words of a field of one message.

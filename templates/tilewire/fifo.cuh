@@ -26,7 +26,7 @@ class Sender {
         local_(static_cast<char*>(channel.local)),
         count_(local_ + Ch::layout().sent(peer_, slot)) {
     credit_ = load_credit<Ch::kScope>(local_ + Ch::layout().credit(peer_, slot));
-    to_ = channel_at(channel, peer_, rank);
+    to_ = copy_at(channel, peer_, rank);
   }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -113,7 +113,7 @@ class Receiver {
     if (threadIdx.x == 0) {
       const int sender = field<Piece<int, true>, int>(0, site);
       store_credit<Ch::kScope>(
-          channel_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
+          copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
           count_.sequence() + 1);
     }
     count_.advance();

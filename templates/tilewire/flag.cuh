@@ -44,7 +44,7 @@ TILEWIRE_DEVICE void set_flag(uint32_t* flag, int64_t launch) {
 /// function for all waits of a group: they would otherwise be most of its code.
 template <Scope kScope, typename Group>
 static __device__ __noinline__ void wait_for_flag(uint32_t* flag, int64_t launch, uint32_t count,
-                                                  const Lane& lane, uint32_t rank, uint32_t site,
+                                                  const Lane& lane, uint32_t site,
                                                   uint64_t timeout_ns) {
   const uint32_t* word = flag_word(flag, launch);
   const int64_t* filled = &reinterpret_cast<FlagElement*>(flag)->filled;
@@ -56,16 +56,17 @@ static __device__ __noinline__ void wait_for_flag(uint32_t* flag, int64_t launch
     if (seen >= count) return;
     if (fill >= launch && load_acquire<kScope>(filled) >= launch) return;
     if (!deadline.is_due()) continue;
-    if (!deadline.keep_waiting({rank, linear_program_id(), site, kAnyPeer, count}, seen)) return;
+    if (!deadline.keep_waiting({lane.rank, linear_program_id(), site, kAnyPeer, count}, seen))
+      return;
   }
 }
 
 /// A wait for one flag of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's.
 template <Scope kScope, typename Group = ProgramThreads>
 TILEWIRE_DEVICE void wait_flag(uint32_t* flag, int64_t launch, uint32_t count, const Lane& lane,
-                               uint32_t rank, uint32_t site, uint64_t timeout_ns) {
+                               uint32_t site, uint64_t timeout_ns) {
   if (Group::index() == 0) {
-    wait_for_flag<kScope, Group>(flag, launch, count, lane, rank, site, timeout_ns);
+    wait_for_flag<kScope, Group>(flag, launch, count, lane, site, timeout_ns);
   }
   Group::acquired();
 }
@@ -73,12 +74,11 @@ TILEWIRE_DEVICE void wait_flag(uint32_t* flag, int64_t launch, uint32_t count, c
 /// A wait for all flags of a slice, polled side by side by the `kThreads` threads of the group.
 template <Scope kScope, int kThreads, typename Group = ProgramThreads, typename Slice>
 TILEWIRE_DEVICE void wait_flags(Slice slice, uint32_t* first, int64_t launch, uint32_t count,
-                                const Lane& lane, uint32_t rank, uint32_t site,
-                                uint64_t timeout_ns) {
+                                const Lane& lane, uint32_t site, uint64_t timeout_ns) {
   TILEWIRE_ROLLED
   for (int i = Group::index(); i < Slice::kElements; i += kThreads) {
     uint32_t* flag = first + slice(i) * (sizeof(FlagElement) / sizeof(uint32_t));
-    wait_for_flag<kScope, Group>(flag, launch, count, lane, rank, site, timeout_ns);
+    wait_for_flag<kScope, Group>(flag, launch, count, lane, site, timeout_ns);
   }
   Group::acquired();
 }

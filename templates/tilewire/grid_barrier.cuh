@@ -7,11 +7,10 @@
 // rank's in every rank's memory and waits for all words in its own: one hop, without a leader.
 #pragma once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/order.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/phases.cuh"
 
 namespace tilewire::device {
@@ -31,8 +30,8 @@ TILEWIRE_DEVICE uint32_t* grid_word(const void* lane_memory, const Lane& lane, u
 /// it.
 template <bool kIsSystem, bool kAcquires>
 static __device__ __noinline__ void wait_for_arrivals(uint32_t* word, uint32_t target,
-                                                      const Lane& lane, uint32_t rank,
-                                                      uint32_t slot, uint32_t site, uint32_t peer) {
+                                                      const Lane& lane, uint32_t slot,
+                                                      uint32_t site, uint32_t peer) {
   Deadline deadline(lane);
   while (true) {
     uint32_t seen;
@@ -43,7 +42,7 @@ static __device__ __noinline__ void wait_for_arrivals(uint32_t* word, uint32_t t
     }
     if (static_cast<int32_t>(seen - target) >= 0) return;
     if (!deadline.is_due()) continue;
-    const Wait wait = {rank, slot, site, peer, target / kGridPhase};
+    const Wait wait = {lane.rank, slot, site, peer, target / kGridPhase};
     if (!deadline.keep_waiting(wait, seen / kGridPhase)) return;
   }
 }
@@ -53,10 +52,9 @@ static __device__ __noinline__ void wait_for_arrivals(uint32_t* word, uint32_t t
 /// behind it.
 class LocalGridBarrier {
  public:
-  TILEWIRE_DEVICE LocalGridBarrier(const ncclDevComm& comm, const Lane& lane, uint32_t slot)
-      : comm_(comm), lane_(lane), slot_(slot) {
+  TILEWIRE_DEVICE LocalGridBarrier(const Lane& lane, uint32_t slot) : lane_(lane), slot_(slot) {
     if (threadIdx.x != 0) return;
-    word_ = grid_word(lane.local, lane, comm.lsaSize);
+    word_ = grid_word(lane.local, lane, lane.lsa_size);
     phase_ = load_phase_gpu(word_);  // on its way until `sync` needs it
   }
   LocalGridBarrier(const LocalGridBarrier&) = delete;
@@ -71,11 +69,10 @@ class LocalGridBarrier {
     // Until this instance has arrived, no phase ends: the word's own is the one under way.
     phase_ = next_grid_phase(phase_);
     arrive_gpu<kReleases>(word_, arrival_of(slot_));
-    wait_for_arrivals<false, kAcquires>(word_, phase_, lane_, comm_.rank, slot_, site, comm_.rank);
+    wait_for_arrivals<false, kAcquires>(word_, phase_, lane_, slot_, site, lane_.rank);
   }
 
  private:
-  const ncclDevComm& comm_;
   const Lane& lane_;
   const uint32_t slot_;
   uint32_t* word_ = nullptr;
@@ -89,11 +86,9 @@ class LsaGridBarrier {
   static constexpr int kLanes = kRanks < 32 ? kRanks : 32;
 
  public:
-  TILEWIRE_DEVICE LsaGridBarrier(const ncclDevComm& comm, const Lane& lane, uint32_t slot)
-      : comm_(comm), lane_(lane), slot_(slot) {
+  TILEWIRE_DEVICE LsaGridBarrier(const Lane& lane, uint32_t slot) : lane_(lane), slot_(slot) {
     if (threadIdx.x >= kLanes) return;
-    // The far loads that `sync` needs, in flight together.
-    phase_ = load_phase(own_word(comm_.lsaRank));
+    phase_ = load_phase(own_word(lane_.lsa_rank));  // on its way until `sync` needs it
     to_ = word_at(threadIdx.x);
   }
   LsaGridBarrier(const LsaGridBarrier&) = delete;
@@ -108,35 +103,33 @@ class LsaGridBarrier {
     const uint32_t arrival = arrival_of(slot_);
     if constexpr (kReleases) fence_system();
     if (first < kLanes) {
-      if (first != comm_.lsaRank) arrive_system<kReleases>(to_, arrival);
+      if (first != lane_.lsa_rank) arrive_system<kReleases>(to_, arrival);
       for (int rank = first + kLanes; rank < kRanks; rank += kLanes) {
-        if (rank != comm_.lsaRank) arrive_system<kReleases>(word_at(rank), arrival);
+        if (rank != lane_.lsa_rank) arrive_system<kReleases>(word_at(rank), arrival);
       }
       phase_ = next_grid_phase(phase_);
     }
     // All lanes know the phase before this rank's own word can reach it.
     __syncwarp();
     if (first >= kLanes) return;
-    if (first == comm_.lsaRank % kLanes) arrive_system<kReleases>(own_word(comm_.lsaRank), arrival);
+    if (first == lane_.lsa_rank % kLanes)
+      arrive_system<kReleases>(own_word(lane_.lsa_rank), arrival);
     for (int source = first; source < kRanks; source += kLanes) {
-      const uint32_t peer = comm_.rank - comm_.lsaRank + source;
-      wait_for_arrivals<true, kAcquires>(own_word(source), phase_, lane_, comm_.rank, slot_, site,
-                                         peer);
+      const uint32_t peer = lane_.rank - lane_.lsa_rank + source;
+      wait_for_arrivals<true, kAcquires>(own_word(source), phase_, lane_, slot_, site, peer);
     }
   }
 
  private:
   /// This rank's word, at a rank of the team.
   TILEWIRE_DEVICE uint32_t* word_at(int rank) const {
-    const void* memory = ncclGetLsaPointer(static_cast<ncclWindow_t>(lane_.window), 0, rank);
-    return grid_word(memory, lane_, comm_.lsaRank);
+    return grid_word(lane_at(lane_, rank, 0), lane_, lane_.lsa_rank);
   }
   /// Here, the word of a rank of the team.
   TILEWIRE_DEVICE uint32_t* own_word(int source) const {
     return grid_word(lane_.local, lane_, source);
   }
 
-  const ncclDevComm& comm_;
   const Lane& lane_;
   const uint32_t slot_;
   uint32_t phase_ = 0;

@@ -45,7 +45,7 @@ class Deadline {
     if (stop >= 2) return false;
     if (now - start_ >= compare_after_ns_) {
       compare_after_ns_ += kCompareEveryNs;
-      if (lane_.launch_hash != 0 && !launches_fit<Group>(lane_, wait.rank)) return false;
+      if (lane_.launch_hash != 0 && !launches_fit<Group>(lane_)) return false;
     }
     const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
     if (is_over || now - start_ >= report_after_ns_) {

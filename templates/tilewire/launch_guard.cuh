@@ -13,7 +13,7 @@ namespace tilewire::device {
 template <int kThreads>
 class LaunchGuard {
  public:
-  TILEWIRE_DEVICE LaunchGuard(const Lane& lane, uint32_t rank) : lane_(lane), rank_(rank) {
+  TILEWIRE_DEVICE explicit LaunchGuard(const Lane& lane) : lane_(lane) {
     if ((blockIdx.x | blockIdx.y | blockIdx.z) != 0 || index() >= lane_.lsa_size - 1) return;
     if (index() == 0) {
       asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2; // launch log"
@@ -40,7 +40,7 @@ class LaunchGuard {
     number_ = kTold;
     if (index() == 0) {
       tell(lane_, lane_.lsa_rank, number);
-      if (running_ != 0) report_misfit(lane_, rank_, lane_.launch_hash, running_);
+      if (running_ != 0) report_misfit(lane_, lane_.rank, lane_.launch_hash, running_);
     }
     TILEWIRE_ROLLED
     for (uint32_t i = index(); i < lane_.lsa_size - 1; i += kThreads) {
@@ -48,7 +48,7 @@ class LaunchGuard {
       const uint64_t own = told(lane_, lane_.lsa_rank, before);
       const uint64_t theirs = told(lane_, peer(i), before);
       if (own >> 32 != theirs >> 32 || own == theirs) continue;
-      report_misfit(lane_, rank_ - lane_.lsa_rank + peer(i), static_cast<uint32_t>(own),
+      report_misfit(lane_, lane_.rank - lane_.lsa_rank + peer(i), static_cast<uint32_t>(own),
                     static_cast<uint32_t>(theirs));
     }
   }
@@ -68,7 +68,6 @@ class LaunchGuard {
   static constexpr uint32_t kTold = ~uint32_t{0};  ///< beyond all numbers
 
   const Lane& lane_;
-  const uint32_t rank_;
   uint32_t running_ = 0;     ///< hash of a launch of the lane that hasn't ended; 0: there is none
   uint32_t number_ = kTold;  ///< of launches before this one, while the peers aren't told
 };

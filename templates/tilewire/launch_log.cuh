@@ -65,9 +65,8 @@ TILEWIRE_DEVICE void report_misfit(const Lane& lane, uint32_t peer, uint32_t min
 
 /// For a wait that lasts long, whose instance 0 may not have come to telling the peers: whether the
 /// launches of the lane fit together, as far as this rank knows; reports it where they don't.
-/// `rank`: this one's in the world, whose ranks of one LSA team are consecutive.
 template <typename Group>
-static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank) {
+static __device__ __noinline__ bool launches_fit(const Lane& lane) {
   uint32_t running;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1]; // launch log"
                : "=r"(running)
@@ -75,7 +74,7 @@ static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank
                : "memory");
   // 0: instance 0 has left.
   bool fit = running == 0 || running == lane.launch_hash;
-  if (!fit) report_misfit(lane, rank, lane.launch_hash, running);
+  if (!fit) report_misfit(lane, lane.rank, lane.launch_hash, running);
   TILEWIRE_ROLLED
   for (uint32_t peer = 0; peer < lane.lsa_size; ++peer) {
     if (peer == lane.lsa_rank) continue;
@@ -91,7 +90,7 @@ static __device__ __noinline__ bool launches_fit(const Lane& lane, uint32_t rank
       const uint64_t own = told(lane, lane.lsa_rank, i);
       const uint64_t theirs = told(lane, peer, i);
       if (own >> 32 != theirs >> 32 || own == theirs) continue;
-      report_misfit(lane, rank - lane.lsa_rank + peer, static_cast<uint32_t>(own),
+      report_misfit(lane, lane.rank - lane.lsa_rank + peer, static_cast<uint32_t>(own),
                     static_cast<uint32_t>(theirs));
       fit = false;
     }

@@ -1,17 +1,16 @@
-// A barrier between one program instance of every rank that loads and stores reach, over NCCL's
-// addresses and with its state in a lane (abi.cuh).
+// A barrier between one program instance of every rank that loads and stores reach, with its state
+// in a lane (abi.cuh).
 //
 // Each rank stores its new phase in every peer's inbox, then waits until all its own inbox words
 // have reached that phase. Phases only grow (by signed difference: they may wrap around), so that
 // nothing is ever reset, and a peer that is a phase ahead does no harm.
 #pragma once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/layout.cuh"
 #include "tilewire/order.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/phases.cuh"
 
 namespace tilewire::device {
@@ -20,14 +19,13 @@ namespace tilewire::device {
 /// barriers of a kernel: they would otherwise be most of its code.
 template <bool kAcquires>
 static __device__ __noinline__ void wait_for_phase(uint32_t* word, uint32_t phase, const Lane& lane,
-                                                   uint32_t rank, uint32_t slot, uint32_t site,
-                                                   uint32_t peer) {
+                                                   uint32_t slot, uint32_t site, uint32_t peer) {
   Deadline deadline(lane);
   while (true) {
     const uint32_t seen = poll_phase<kAcquires>(word);
     if (static_cast<int32_t>(seen - phase) >= 0) return;
     if (!deadline.is_due()) continue;
-    if (!deadline.keep_waiting({rank, slot, site, peer, phase}, seen)) return;
+    if (!deadline.keep_waiting({lane.rank, slot, site, peer, phase}, seen)) return;
   }
 }
 
@@ -40,12 +38,10 @@ class LsaBarrier {
   static_assert(kRanks > 1);
 
  public:
-  TILEWIRE_DEVICE LsaBarrier(const ncclDevComm& comm, const Lane& lane, uint32_t slot)
-      : comm_(comm), lane_(lane), slot_(slot) {
+  TILEWIRE_DEVICE LsaBarrier(const Lane& lane, uint32_t slot) : lane_(lane), slot_(slot) {
     if (threadIdx.x >= kRanks - 1) return;
-    // The far loads that `sync` needs, in flight together.
-    phase_ = *phase_word();
-    to_ = inbox(peer(threadIdx.x)) + comm_.lsaRank;
+    phase_ = *phase_word();  // on its way until `sync` needs it
+    to_ = inbox(peer(threadIdx.x)) + lane_.lsa_rank;
   }
   LsaBarrier(const LsaBarrier&) = delete;
   LsaBarrier& operator=(const LsaBarrier&) = delete;
@@ -63,7 +59,7 @@ class LsaBarrier {
     phase_ += 1;
     store_phase<kReleases>(to_, phase_);
     for (int i = threadIdx.x + kThreads; i < kRanks - 1; i += kThreads) {
-      store_phase<kReleases>(inbox(peer(i)) + comm_.lsaRank, phase_);
+      store_phase<kReleases>(inbox(peer(i)) + lane_.lsa_rank, phase_);
     }
     if (threadIdx.x == 0)
       *phase_word() = phase_;  // for the next launch, while peers are on the way
@@ -72,7 +68,7 @@ class LsaBarrier {
 
  private:
   /// The i-th of the other ranks.
-  TILEWIRE_DEVICE int peer(int i) const { return i + (i >= comm_.lsaRank ? 1 : 0); }
+  TILEWIRE_DEVICE int peer(int i) const { return i + (i >= lane_.lsa_rank ? 1 : 0); }
 
   TILEWIRE_DEVICE uint32_t* phase_word() const {
     return reinterpret_cast<uint32_t*>(static_cast<char*>(lane_.local) + lane_.phase_offset) +
@@ -80,21 +76,17 @@ class LsaBarrier {
   }
   /// This slot's words in a peer's inbox, one per source rank.
   TILEWIRE_DEVICE uint32_t* inbox(int rank) const {
-    void* words =
-        ncclGetLsaPointer(static_cast<ncclWindow_t>(lane_.window), lane_.barrier_offset, rank);
-    return static_cast<uint32_t*>(words) + slot_ * kRanks;
+    return reinterpret_cast<uint32_t*>(lane_at(lane_, rank, lane_.barrier_offset)) + slot_ * kRanks;
   }
 
   template <bool kAcquires>
   TILEWIRE_DEVICE void wait(int source, uint32_t site) {
     char* own = static_cast<char*>(lane_.local) + lane_.barrier_offset;
     uint32_t* word = reinterpret_cast<uint32_t*>(own) + slot_ * kRanks + source;
-    // World ranks of an LSA team are consecutive.
-    const uint32_t peer = comm_.rank - comm_.lsaRank + source;
-    wait_for_phase<kAcquires>(word, phase_, lane_, comm_.rank, slot_, site, peer);
+    const uint32_t peer = lane_.rank - lane_.lsa_rank + source;
+    wait_for_phase<kAcquires>(word, phase_, lane_, slot_, site, peer);
   }
 
-  const ncclDevComm& comm_;
   const Lane& lane_;
   const uint32_t slot_;
   uint32_t phase_ = 0;

@@ -60,7 +60,7 @@ class NetworkSender {
       staged_ = network_.make_room(Ch::layout().message_bytes);
       to_ = network_.staged(staged_);
     } else {
-      to_ = channel_at(channel_, peer_, rank_) + Ch::layout().buffer(slot_, buffer_, 0);
+      to_ = copy_at(channel_, peer_, rank_) + Ch::layout().buffer(slot_, buffer_, 0);
     }
   }
 
@@ -175,7 +175,7 @@ class NetworkReceiver {
                                  1);
       } else {
         store_credit<Ch::kScope>(
-            channel_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
+            copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
             count_.sequence() + 1);
       }
     }

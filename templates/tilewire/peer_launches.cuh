@@ -3,11 +3,10 @@
 // launch would write what a peer's earlier launch may still be using waits for it.
 #pragma once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/object_layout.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/phases.cuh"
 
 namespace tilewire::device {
@@ -32,8 +31,8 @@ class PeerLaunches {
   static_assert(kRanks > 1 && kRanks - 1 <= kThreads);
 
  public:
-  TILEWIRE_DEVICE PeerLaunches(const WindowHandle& object, const ncclDevComm& comm)
-      : object_(object), comm_(comm) {
+  TILEWIRE_DEVICE PeerLaunches(const WindowHandle& object, const Lane& lane)
+      : object_(object), lane_(lane) {
     if (threadIdx.x >= kRanks - 1) return;
     started_ = load_relaxed<Scope::kSystem>(own_word());
   }
@@ -44,11 +43,7 @@ class PeerLaunches {
   /// done in earlier launches had been performed when they ended.
   TILEWIRE_DEVICE void announce(int64_t launch) const {
     if (linear_program_id() != 0 || threadIdx.x >= kRanks - 1) return;
-    // As `ncclGetLsaPointer` has it, without a load of NCCL's structs.
-    const int64_t distance = static_cast<int64_t>(peer()) - comm_.lsaRank;
-    char* state =
-        static_cast<char*>(object_.local) + distance * static_cast<int64_t>(object_.stride);
-    int64_t* word = started_word(state, comm_.lsaRank);
+    int64_t* word = started_word(copy_at(object_, peer(), lane_.lsa_rank), lane_.lsa_rank);
     asm volatile("st.relaxed.sys.global.u64 [%0], %1; // arrive" ::"l"(word), "l"(launch)
                  : "memory");
   }
@@ -56,28 +51,27 @@ class PeerLaunches {
   /// Waits until every peer has started launch number `launch`, if there is such a launch. Where it
   /// was seen before, that is a look at a register: the writes that follow depend on it, and can't
   /// come before. `site` numbers the line of the program in hang reports.
-  TILEWIRE_DEVICE void wait(int64_t launch, const Lane& lane, uint32_t site) {
+  TILEWIRE_DEVICE void wait(int64_t launch, uint32_t site) {
     if (threadIdx.x >= kRanks - 1 || started_ >= launch) return;
-    wait_for_launch(own_word(), launch, lane,
-                    {static_cast<uint32_t>(comm_.rank), linear_program_id(), site, world_rank(),
-                     static_cast<uint32_t>(launch)});
+    wait_for_launch(
+        own_word(), launch, lane_,
+        {lane_.rank, linear_program_id(), site, world_rank(), static_cast<uint32_t>(launch)});
     started_ = launch;
   }
 
  private:
   /// The rank that this thread looks after.
   TILEWIRE_DEVICE uint32_t peer() const {
-    return threadIdx.x + (static_cast<int>(threadIdx.x) >= comm_.lsaRank ? 1 : 0);
+    return threadIdx.x + (threadIdx.x >= lane_.lsa_rank ? 1 : 0);
   }
-  /// World ranks of an LSA team are consecutive.
-  TILEWIRE_DEVICE uint32_t world_rank() const { return comm_.rank - comm_.lsaRank + peer(); }
+  TILEWIRE_DEVICE uint32_t world_rank() const { return lane_.rank - lane_.lsa_rank + peer(); }
   TILEWIRE_DEVICE static int64_t* started_word(void* state, uint32_t rank) {
     return reinterpret_cast<int64_t*>(static_cast<char*>(state) + started_offset(rank));
   }
   TILEWIRE_DEVICE int64_t* own_word() const { return started_word(object_.local, peer()); }
 
   const WindowHandle& object_;
-  const ncclDevComm& comm_;
+  const Lane& lane_;
   int64_t started_ = 0x7fffffffffffffff;  ///< threads that look after nobody never wait
 };
 

@@ -60,8 +60,7 @@ TILEWIRE_DEVICE void store_consumed(uint32_t* consumed, uint32_t before, uint32_
 /// kernel: they would otherwise be most of its code.
 template <Scope kScope, typename Check>
 static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, const Lane& lane,
-                                                 uint32_t rank, uint32_t site, uint64_t timeout_ns,
-                                                 Check check) {
+                                                 uint32_t site, uint64_t timeout_ns, Check check) {
   auto* semaphore = reinterpret_cast<SemaphoreCell*>(cell);
   // On its way while `signals` is polled.
   const uint32_t consumed = *static_cast<volatile uint32_t*>(&semaphore->consumed);
@@ -70,7 +69,7 @@ static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, con
     const uint32_t left = load_acquire<kScope>(&semaphore->signals) - consumed;
     if (left >= n && static_cast<int32_t>(left) >= 0) break;
     if (!deadline.is_due()) continue;
-    if (!deadline.keep_waiting({rank, linear_program_id(), site, kAnyPeer, n}, left)) return;
+    if (!deadline.keep_waiting({lane.rank, linear_program_id(), site, kAnyPeer, n}, left)) return;
   }
   store_consumed(&semaphore->consumed, consumed, consumed + n, check);
 }
@@ -78,18 +77,17 @@ static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, con
 /// A wait for one semaphore of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's. `check`: an
 /// `Assertion` of who waits.
 template <Scope kScope, typename Check = Unchecked>
-TILEWIRE_DEVICE void wait_semaphore(uint64_t* cell, uint32_t n, const Lane& lane, uint32_t rank,
-                                    uint32_t site, uint64_t timeout_ns, Check check = {}) {
-  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, rank, site, timeout_ns, check);
+TILEWIRE_DEVICE void wait_semaphore(uint64_t* cell, uint32_t n, const Lane& lane, uint32_t site,
+                                    uint64_t timeout_ns, Check check = {}) {
+  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, site, timeout_ns, check);
 }
 
 /// A wait for all semaphores of a slice, polled side by side by the CTA's threads.
 template <Scope kScope, int kThreads, typename Slice, typename Check = Unchecked>
 TILEWIRE_DEVICE void wait_semaphores(Slice slice, uint64_t* first, uint32_t n, const Lane& lane,
-                                     uint32_t rank, uint32_t site, uint64_t timeout_ns,
-                                     Check check = {}) {
+                                     uint32_t site, uint64_t timeout_ns, Check check = {}) {
   for (int i = threadIdx.x; i < Slice::kElements; i += kThreads) {
-    take_signals<kScope>(first + slice(i), n, lane, rank, site, timeout_ns, check);
+    take_signals<kScope>(first + slice(i), n, lane, site, timeout_ns, check);
   }
 }
 

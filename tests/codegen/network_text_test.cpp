@@ -79,7 +79,7 @@ TEST_CASE("a message over the network is delivered when all threads have laid do
   const std::string text = body(network_channels(target()));
   INFO(text);
   CHECK(
-      stand_in_order(text, {"tw::NetworkSender<Channel_ch, 4> to_ch(network, ch, comm.rank, p, ",
+      stand_in_order(text, {"tw::NetworkSender<Channel_ch, 4> to_ch(network, ch, lane.rank, p, ",
                             "to_ch.begin(0);", "to_ch.send<0, ", "to_ch.advance();",
                             "if (to_ch.is_far()) {", "__syncthreads();", "to_ch.deliver();", "}"}));
   CHECK(stand_in_order(text, {"from_ch.begin(1);", "from_ch.receive<0, ", "__syncthreads();",

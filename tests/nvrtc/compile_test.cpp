@@ -45,7 +45,6 @@ int largest(const std::string& log, const std::string& what) {
 
 TEST_CASE("A program that communicates compiles for every architecture", "[compile]") {
   TILEWIRE_REQUIRE_NVRTC();
-  if (!nccl_headers_or_null()) return;
   for (const char* architecture : {"sm_80", "sm_90a", "sm_100a", "sm_120"}) {
     const Target target = gpu_target(architecture);
     INFO(architecture);
@@ -68,7 +67,6 @@ TEST_CASE("A program that communicates compiles for every architecture", "[compi
 
 TEST_CASE("Tiles move in 16-byte vectors, and never through the read-only path", "[compile]") {
   TILEWIRE_REQUIRE_NVRTC();
-  if (!nccl_headers_or_null()) return;
   const Target target = gpu_target();
   const std::string ptx = emit_stage(allreduce_rmsnorm(target, DType::kBF16, 8192), target, "ptx");
   const auto count = [&ptx](const char* pattern) {
@@ -89,10 +87,6 @@ TEST_CASE("Slim and full headers give the same code", "[compile]") {
   TILEWIRE_REQUIRE_NVRTC();
   const auto headers = nccl_headers_or_null();
   if (!headers) return;
-  const Target target = gpu_target();
-  CHECK(kernel_in(job_of(target, NcclForm::kSlim).compile().ptx) ==
-        kernel_in(job_of(target, NcclForm::kFull).compile().ptx));
-
   const std::string barrier = R"(#include <nccl_device.h>
 extern "C" __global__ void kernel(ncclDevComm comm, ncclWindow_t window, float* y) {
   ncclLsaBarrierSession<ncclCoopCta> barrier(ncclCoopCta(), comm, ncclTeamTagLsa(), blockIdx.x);
@@ -133,9 +127,10 @@ extern "C" __global__ void kernel(ncclDevComm comm, ncclWindow_t from, ncclWindo
   }
 }
 
-TEST_CASE("A program of one rank needs nothing of NCCL", "[compile]") {
+TEST_CASE("A program of loads and stores needs nothing of NCCL", "[compile]") {
   TILEWIRE_REQUIRE_NVRTC();
-  const Target target = gpu_target("sm_90a", 1);
+  const int num_ranks = GENERATE(1, 2);
+  const Target target = gpu_target("sm_90a", num_ranks);
   const CudaJob job = job_of(target, NcclForm::kSlim);
   CHECK(job.source.find("nccl") == std::string::npos);
   for (const Header& header : job.headers) {
@@ -147,7 +142,6 @@ TEST_CASE("A program of one rank needs nothing of NCCL", "[compile]") {
 
 TEST_CASE("compile tells where the binary came from and keeps it on disk", "[compile]") {
   TILEWIRE_REQUIRE_NVRTC();
-  if (!nccl_headers_or_null()) return;
   const Target target = gpu_target();
   CompileReport first;
   const Artifact made = compile(allreduce_rmsnorm(target, DType::kF16, 5120), target, &first);

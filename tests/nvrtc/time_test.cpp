@@ -33,7 +33,7 @@ double compile_ms(const CudaJob& job) {
 
 }  // namespace
 
-TEST_CASE("A kernel with NCCL's headers compiles within a few empty kernels' time", "[time]") {
+TEST_CASE("NCCL's headers compile within a few empty kernels' time", "[time]") {
   TILEWIRE_REQUIRE_NVRTC();
   if (!nccl_headers_or_null()) return;
   const Target target = gpu_target();
@@ -45,14 +45,12 @@ TEST_CASE("A kernel with NCCL's headers compiles within a few empty kernels' tim
   const double empty = compile_ms(job("extern \"C\" __global__ void kernel() {}", NcclForm::kSlim));
   const double headers = compile_ms(
       job("#include <nccl_device.h>\nextern \"C\" __global__ void kernel() {}", NcclForm::kSlim));
-  const double slim = compile_ms(job(kernel, NcclForm::kSlim));
-  const double full = compile_ms(job(kernel, NcclForm::kFull));
+  const double whole = compile_ms(job(kernel, NcclForm::kSlim));
   WARN(
       fmt::format("NVRTC {}, processor time: empty kernel {:.1f} ms, with NCCL's slim headers "
-                  "{:.1f} ms, allreduce_rmsnorm slim {:.1f} ms, full {:.1f} ms",
-                  Nvrtc::get().version(), empty, headers, slim, full));
-  // As measured with NVRTC 13.0: 17, 26, 109. libcu++'s <cuda/atomic> alone would add 20 times the
+                  "{:.1f} ms, allreduce_rmsnorm {:.1f} ms",
+                  Nvrtc::get().version(), empty, headers, whole));
+  // As measured with NVRTC 13.0: 17, 26. libcu++'s <cuda/atomic> alone would add 20 times the
   // empty kernel.
   CHECK(headers < 3 * empty);
-  CHECK(slim <= 1.1 * full);
 }

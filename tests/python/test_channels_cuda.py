@@ -82,7 +82,7 @@ def test_nothing_stands_in_the_way_of_a_message():
     text = all_reduce("cuda", 4096, 2, "reserved").decode()
     loop = text[text.index("for (int64_t b") : text.index("ch_slot.close()")]
     assert "__syncthreads" not in loop[: loop.rindex("}")]
-    assert "shared" not in text and "ncclGetLsaPointer" not in text
+    assert "shared" not in text and "at_rank" not in text
     # The count's load is issued before the tile's.
     assert text.index("ExchangeSlot") < text.index("tw::load")
     # A slot per row: no fence, though the loop goes on.

@@ -51,7 +51,7 @@ def test_values_reach_the_kernel():
     launcher, target, fallback = make()
     assert launcher(*kernels.gpu_arguments(rows=5)) is None
     assert (target.num_launches, target.grid) == (1, 16)
-    window, gain, y, factor, count, rows, _, _ = slots(target)
+    window, gain, y, factor, count, rows, _ = slots(target)
     assert struct.unpack("QQQQQ", window) == (0, 0, 0xAB0000, 0, 0)
     assert struct.unpack("Q", gain) == (0x10000,)
     assert struct.unpack("Q", y) == (0x20000,)

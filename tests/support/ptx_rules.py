@@ -134,7 +134,8 @@ def only_constants_go_through_the_read_only_path(kernel: Kernel):
         if "ncclDevComm" in kind:
             return depth == 0
         if "tw::WindowHandle" in kind or "tw::Lane" in kind:
-            return offset == 0 and depth == 0  # where NCCL says how its window lies
+            place = WINDOW_OF_LANE if "tw::Lane" in kind else 0
+            return offset == place and depth == 0  # where NCCL says how its window lies
         return name in constants
 
     tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
@@ -152,6 +153,7 @@ def only_constants_go_through_the_read_only_path(kernel: Kernel):
 
 Origin = tuple[int, int, int]
 """A parameter's number, the bytes from its start, and how many loads lie between."""
+WINDOW_OF_LANE = 96  # offsetof(Lane, window)
 TABLE = -1  # a table of the module's own, as the sine has one
 
 
@@ -276,7 +278,7 @@ def scopes_reach_who_looks(kernel: Kernel):
             ):
                 yield f"{each.text}: peers look at it"
     for statement in kernel.statements(r"Scope::k(Gpu|Cta)"):
-        if "ncclGetLsaPointer" in statement or re.search(r"_rank_\d", statement):
+        if "tw::at_rank<" in statement or re.search(r"_rank_\d", statement):
             yield f"an atomic at a peer has not system scope: {statement.strip()}"
 
 
@@ -380,7 +382,7 @@ def multicast_addresses_are_fenced_from_others(kernel: Kernel):
 
 def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
     """32 bytes of stack cost 0.7 us at the start of a kernel, which others wait for."""
-    if "ncclDevComm comm" not in kernel.source:
+    if "tw::Lane lane" not in kernel.source:
         return
     is_nccl = False  # whose structs of bit fields the compiler leaves in local memory
     for line in kernel.ptx.splitlines():

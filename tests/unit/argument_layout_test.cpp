@@ -93,11 +93,12 @@ TEST_CASE("an argument's value begins where its union does") {
   CHECK(static_cast<void*>(&value.integer) == static_cast<void*>(&value));
 }
 
-TEST_CASE("a kernel that takes a device communicator needs a world with one") {
-  const Artifact artifact = kernel_with({{Kind::kDeviceComm, 0, 0}});
-  CHECK_THROWS_WITH(ArgumentLayout::of(artifact, 0),
-                    "kernel `k` takes a device communicator, but it is loaded for a world without "
-                    "one");
+TEST_CASE("a kernel that communicates needs a world with a device communicator") {
+  for (const Kind kind : {Kind::kDeviceComm, Kind::kLane}) {
+    CHECK_THROWS_WITH(ArgumentLayout::of(kernel_with({{kind, 0, 0}}), 0),
+                      "kernel `k` communicates, but it is loaded for a world without a device "
+                      "communicator");
+  }
   CHECK_THROWS_AS(ArgumentLayout::of(kernel_with({{Kind::kTensor, 9, 0}}), 0), InternalError);
   CHECK_THROWS_AS(ArgumentLayout::of(kernel_with({{Kind::kTensorMap, 1, 0}}), 0), InternalError);
 }

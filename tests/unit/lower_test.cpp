@@ -97,9 +97,8 @@ TEST_CASE("what the artifact says of a kernel that communicates") {
   using Kind = ArgumentSlot::Kind;
   CHECK(artifact.written == std::vector<bool>{false, false, true, false});
   const std::vector<ArgumentSlot> expected = {
-      {Kind::kWindow, 0, 0}, {Kind::kTensor, 1, 0},     {Kind::kTensor, 2, 0},
-      {Kind::kScalar, 3, 0}, {Kind::kStride, 2, 0},     {Kind::kStride, 2, 1},
-      {Kind::kExtent, 0, 0}, {Kind::kDeviceComm, 0, 0}, {Kind::kLane, 0, 0}};
+      {Kind::kWindow, 0, 0}, {Kind::kTensor, 1, 0}, {Kind::kTensor, 2, 0}, {Kind::kScalar, 3, 0},
+      {Kind::kStride, 2, 0}, {Kind::kStride, 2, 1}, {Kind::kExtent, 0, 0}, {Kind::kLane, 0, 0}};
   CHECK(artifact.arguments == expected);
   REQUIRE(artifact.wait_sites.size() == 2);
   CHECK(artifact.wait_sites[0].location.line == 3);

@@ -58,7 +58,7 @@ std::string object_type(const Statement& statement, CudaEmitter& emitter) {
 }
 
 std::string own_rank(const CudaEmitter& emitter) {
-  return emitter.program().world_size == 1 ? "0" : "comm.rank";
+  return emitter.program().world_size == 1 ? "0" : "lane.rank";
 }
 
 /// Declares the object under a name.

@@ -322,9 +322,9 @@ std::string CudaEmitter::peer_address(const Value* view, const Value* rank) {
     const auto found = peer_addresses_.find({view, *constant});
     if (found != peer_addresses_.end()) return found->second;
   }
-  return fmt::format("static_cast<{}*>(ncclGetLsaPointer({}, {}.offset, {}))",
-                     device_type(view->type.dtype), window(view), parameter(view),
-                     operand(rank, Binding::kChoose));
+  include("peer.cuh");
+  return fmt::format("tw::at_rank<{}>({}, lane, {})", device_type(view->type.dtype),
+                     parameter(view), operand(rank, Binding::kChoose));
 }
 
 std::string CudaEmitter::multicast_address(const Value* view) {

@@ -21,7 +21,7 @@ void KernelWriter::write_preamble() {
   }
   if (description_.resources.two_sided) {
     emitter_.include("launch_guard.cuh");
-    writer.line("tw::LaunchGuard<kThreads> launch(lane, comm.rank);");
+    writer.line("tw::LaunchGuard<kThreads> launch(lane);");
   }
   write_peer_addresses();
   write_multicast_addresses();
@@ -106,7 +106,7 @@ void KernelWriter::write_barriers() {
       "const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);");
   if (has_barrier_) {
     emitter_.include("lsa_barrier.cuh");
-    writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(comm, lane, slot);", num_ranks));
+    writer.line(fmt::format("tw::LsaBarrier<{}, kThreads> barrier(lane, slot);", num_ranks));
   }
   if (has_network_barrier_) {
     emitter_.include("network_barrier.cuh");
@@ -115,22 +115,20 @@ void KernelWriter::write_barriers() {
   }
   if (has_local_grid_barrier_) {
     emitter_.include("grid_barrier.cuh");
-    writer.line("tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);");
+    writer.line("tw::LocalGridBarrier local_grid_barrier(lane, slot);");
   }
   if (has_grid_barrier_) {
-    writer.line(fmt::format("tw::LsaGridBarrier<{}> grid_barrier(comm, lane, slot);", num_ranks));
+    writer.line(fmt::format("tw::LsaGridBarrier<{}> grid_barrier(lane, slot);", num_ranks));
   }
 }
 
-/// NCCL's window handles, and the addresses at ranks that are constants. They are read from NCCL's
-/// structs in device memory: here that is over before the first wait is.
+/// The addresses at ranks that are constants.
 void KernelWriter::write_peer_addresses() {
   Writer& writer = emitter_.writer_;
   for_each_statement(program_.body, [&](const Statement& statement) {
     if (!statement.is("address") || !statement.flag("peer")) return;
     const Value* view = statement.operands.at(0);
     const Value* rank = statement.operands.at(1);
-    if (!emitter_.windows_.contains(view)) write_window(view);
     const auto constant = constant_rank(rank);
     if (!constant || emitter_.peer_addresses_.contains({view, *constant})) return;
     const std::string address = emitter_.peer_address(view, rank);
@@ -152,9 +150,10 @@ void KernelWriter::write_multicast_addresses() {
     const Value* view = parameter_behind(statement.operands.at(0));
     const std::string& name = emitter_.parameter(view);
     const bool is_first = views.insert(view).second;
-    if (is_first && !emitter_.windows_.contains(view)) write_window(view);
     const std::string window = emitter_.window(view);
     if (is_first) {
+      writer.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
+                              window, name));
       writer.line(fmt::format(
           "{0}* const {1} = static_cast<{0}*>(ncclGetLsaMultimemPointer({2}, {3}.offset, comm));",
           device_type(view->type.dtype), emitter_.multicast_address(view), window, name));
@@ -166,11 +165,6 @@ void KernelWriter::write_multicast_addresses() {
                     description_.target.lsa_size, emitter_.copies(view),
                     emitter_.multicast_address(view), window, name));
   });
-}
-
-void KernelWriter::write_window(const Value* view) {
-  emitter_.writer_.line(fmt::format("const ncclWindow_t {} = static_cast<ncclWindow_t>({}.window);",
-                                    emitter_.window(view), emitter_.parameter(view)));
 }
 
 }  // namespace tilewire

@@ -31,7 +31,6 @@ class KernelWriter {
   void write_staging();
   void write_peer_addresses();
   void write_multicast_addresses();
-  void write_window(const Value* view);
 
   void write_region(const Region& region);
   void write_statement(const Statement& statement);

@@ -10,8 +10,6 @@
 //   H        constant 8192
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
@@ -19,6 +17,7 @@
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/math.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/reduce.cuh"
 #include "tilewire/tile.cuh"
 
@@ -32,15 +31,13 @@ using TileF32_8192 = tw::Tile<float, tw::Blocked<H, 8, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
 allreduce_rmsnorm_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* gain, tw::bf16* y,
-    float eps, int64_t T, const __grid_constant__ ncclDevComm comm,
-    const __grid_constant__ tw::Lane lane) {
+    float eps, int64_t T, const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[64];
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
-  tw::bf16* const x_rank_0 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 0));
-  tw::bf16* const x_rank_1 = static_cast<tw::bf16*>(ncclGetLsaPointer(x_window, x.offset, 1));
+  tw::LaunchGuard<kThreads> launch(lane);
+  tw::bf16* const x_rank_0 = tw::at_rank<tw::bf16>(x, lane, 0);
+  tw::bf16* const x_rank_1 = tw::at_rank<tw::bf16>(x, lane, 1);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. allreduce_rmsnorm.py:5: barrier(team=world)
   launch.announce();

@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2)
 network_channels_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle ch, const __grid_constant__ tw::WindowHandle all,
     int64_t p, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 2. network_channels.py:5: load x
@@ -46,7 +46,7 @@ network_channels_kernel(const __grid_constant__ tw::WindowHandle x,
 
   // 3. network_channels.py:6: send(ch)
   __syncthreads();
-  tw::NetworkSender<Channel_ch, 8> to_ch(network, ch, comm.rank, p, i);
+  tw::NetworkSender<Channel_ch, 8> to_ch(network, ch, lane.rank, p, i);
   to_ch.begin(0);
   to_ch.send<0, TileF32_128>(t);
   to_ch.advance();
@@ -59,7 +59,7 @@ network_channels_kernel(const __grid_constant__ tw::WindowHandle x,
 
   // 4. network_channels.py:7: recv(ch)
   __syncthreads();
-  tw::NetworkReceiver<Channel_ch, 8> from_ch(network, ch, comm.rank, i);
+  tw::NetworkReceiver<Channel_ch, 8> from_ch(network, ch, lane.rank, i);
   from_ch.begin(1);
   const TileF32_128 a = from_ch.receive<0, TileF32_128>(1);
   __syncthreads();
@@ -68,7 +68,7 @@ network_channels_kernel(const __grid_constant__ tw::WindowHandle x,
 
   // 5. network_channels.py:8: exchange(all)
   __syncthreads();
-  tw::NetworkExchangeSlot<Channel_all, 8, TileF32_128> all_slot(network, all, comm.rank, i);
+  tw::NetworkExchangeSlot<Channel_all, 8, TileF32_128> all_slot(network, all, lane.rank, i);
   all_slot.again();
   all_slot.stage();
   all_slot.send<0, TileF32_128>(a);

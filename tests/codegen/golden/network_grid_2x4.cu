@@ -31,11 +31,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 network_grid_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle y, int64_t p, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<4, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<4, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<8, 4> network_barrier(comm, lane, slot);
-  tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);
+  tw::LocalGridBarrier local_grid_barrier(lane, slot);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. network_grid.py:4: load y, store y

@@ -8,14 +8,13 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/atomic_vectors.cuh"
 #include "tilewire/atomics.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -27,13 +26,12 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 add_at_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
-  float* const w_rank_0 = static_cast<float*>(ncclGetLsaPointer(w_window, w.offset, 0));
-  float* const w_rank_1 = static_cast<float*>(ncclGetLsaPointer(w_window, w.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
+  float* const w_rank_0 = tw::at_rank<float>(w, lane, 0);
+  float* const w_rank_1 = tw::at_rank<float>(w, lane, 1);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. add_at_all_ranks.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {

@@ -6,12 +6,11 @@
 //   x        window f32[T, 64]
 //   H        constant 64
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/atomic_vectors.cuh"
 #include "tilewire/atomics.cuh"
 #include "tilewire/cast.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -23,13 +22,12 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 atomic_at_peers_kernel(const __grid_constant__ tw::WindowHandle x, int64_t T,
-    const __grid_constant__ ncclDevComm comm) {
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
-  float* const x_rank_0 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 0));
-  float* const x_rank_1 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  float* const x_rank_0 = tw::at_rank<float>(x, lane, 0);
+  float* const x_rank_1 = tw::at_rank<float>(x, lane, 1);
 
   // 2. atomic_at_peers.py:4: cast, full, atomic add x
-  const float cast = tw::cast<float>(int64_t{comm.rank} + 1);
+  const float cast = tw::cast<float>(int64_t{lane.rank} + 1);
 
   // 1. atomic_at_peers.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {

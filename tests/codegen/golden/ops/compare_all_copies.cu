@@ -32,12 +32,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 compare_all_copies_kernel(const __grid_constant__ tw::WindowHandle x, int32_t* low, int32_t* high,
     int32_t* both, int32_t* some, int32_t* odd, int64_t T, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   int32_t* const x_multicast =
       static_cast<int32_t*>(ncclGetLsaMultimemPointer(x_window, x.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. compare_all_copies.py:5: barrier(team=world)
   launch.announce();

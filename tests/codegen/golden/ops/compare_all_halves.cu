@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 compare_all_halves_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle w, tw::bf16* y, tw::bf16* z, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   tw::bf16* const x_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(x_window, x.offset, comm));
@@ -38,7 +38,7 @@ compare_all_halves_kernel(const __grid_constant__ tw::WindowHandle x,
   tw::bf16* const w_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(w_window, w.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. compare_all_halves.py:5: barrier(team=world)
   launch.announce();

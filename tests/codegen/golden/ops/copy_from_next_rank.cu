@@ -8,13 +8,12 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -26,11 +25,10 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_from_next_rank_kernel(const __grid_constant__ tw::WindowHandle x, float* y, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. copy_from_next_rank.py:2: barrier(team=world)
   launch.announce();
@@ -40,11 +38,10 @@ copy_from_next_rank_kernel(const __grid_constant__ tw::WindowHandle x, float* y,
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 3. copy_from_next_rank.py:4: load x, store y
     const int64_t offset = row * H;
-    float* const x_at_tw_mod_int64_t_comm_rank_1_int64_t_2_ =
-        static_cast<float*>(ncclGetLsaPointer(x_window, x.offset,
-        tw::mod(int64_t{comm.rank} + 1, int64_t{2}))) + offset;
+    float* const x_at_tw_mod_int64_t_lane_rank_1_int64_t_2_ =
+        tw::at_rank<float>(x, lane, tw::mod(int64_t{lane.rank} + 1, int64_t{2})) + offset;
     __syncthreads();
-    const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x_at_tw_mod_int64_t_comm_rank_1_int64_t_2_);
+    const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x_at_tw_mod_int64_t_lane_rank_1_int64_t_2_);
     tw::store<4>(y + offset, x_tile);
   }
 

@@ -8,14 +8,13 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -27,18 +26,17 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 copy_from_reached_kernel(const __grid_constant__ tw::WindowHandle x, float* y, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. copy_from_reached.py:2: barrier(team=world)
   launch.announce();
   barrier.sync<tw::Order::kAcquire>(0);
 
   // 2. copy_from_reached.py:3: ge
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
   const int64_t offset = tw::mod(rank + 1, int64_t{2});
   const int64_t r =
       tw::mod(tw::cast<int64_t>(0 >= tw::mod(rank - offset, int64_t{2})) + offset, int64_t{2});
@@ -47,7 +45,7 @@ copy_from_reached_kernel(const __grid_constant__ tw::WindowHandle x, float* y, i
   for (int64_t row = 0; row < T; ++row) {
     // 4. copy_from_reached.py:6: load x, store y
     const int64_t offset_2 = row * H;
-    float* const x_at_r = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, r)) + offset_2;
+    float* const x_at_r = tw::at_rank<float>(x, lane, r) + offset_2;
     __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x_at_r);
     tw::store<4>(y + offset_2, x_tile);

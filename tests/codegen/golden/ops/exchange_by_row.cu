@@ -9,8 +9,6 @@
 //   H        constant 64
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/exchange.cuh"
@@ -28,8 +26,8 @@ using TileBF16_64 = tw::Tile<tw::bf16, tw::Blocked<H, 8, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
 exchange_by_row_kernel(tw::bf16* x, const __grid_constant__ tw::WindowHandle ch, tw::bf16* y,
-    int64_t T, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+    int64_t T, const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
 
   // 1. exchange_by_row.py:2: for
   for (int64_t row = 0; row < T; ++row) {
@@ -37,7 +35,7 @@ exchange_by_row_kernel(tw::bf16* x, const __grid_constant__ tw::WindowHandle ch,
     const int64_t offset = row * H;
     const TileBF16_64 x_tile = tw::load<TileBF16_64, 8>(x + offset);
     tw::require_slot(row < 4);
-    tw::ExchangeSlot<Channel_ch, TileBF16_64> ch_slot(lane, ch, comm.rank, row < 4 ? row : 0);
+    tw::ExchangeSlot<Channel_ch, TileBF16_64> ch_slot(lane, ch, lane.rank, row < 4 ? row : 0);
     ch_slot.send<0, TileBF16_64>(x_tile);
     launch.announce();
     const tw::Parts<TileBF16_64, 2> ch_parts = ch_slot.receive<0, TileBF16_64>(x_tile, 0);

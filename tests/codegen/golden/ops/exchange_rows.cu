@@ -10,8 +10,6 @@
 //   H        constant 64
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/exchange.cuh"
 #include "tilewire/launch_guard.cuh"
@@ -28,15 +26,15 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
 exchange_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
 
   // 1. exchange_rows.py:4
   const int64_t i = int64_t{blockIdx.x};
 
   // 3. exchange_rows.py:6: lt, channel_open, load x, exchange(ch), store y
   const bool lt = i < 3;
-  tw::ExchangeSlot<Channel_ch, TileF32_64> ch_slot(lane, ch, comm.rank, lt ? i : 0);
+  tw::ExchangeSlot<Channel_ch, TileF32_64> ch_slot(lane, ch, lane.rank, lt ? i : 0);
 
   // 2. exchange_rows.py:5: for, channel_close
   for (int64_t row = i; row < T; row += int64_t{gridDim.x}) {

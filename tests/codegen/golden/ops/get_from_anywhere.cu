@@ -14,6 +14,7 @@
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/copy_view.cuh"
 #include "tilewire/network.cuh"
+#include "tilewire/peer.cuh"
 
 namespace tw = tilewire::device;
 
@@ -23,9 +24,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2)
 get_from_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle w, int64_t T, int64_t H, int64_t W,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
-  float* const x_rank_0 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 0));
-  float* const x_rank_1 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 1));
+  float* const x_rank_0 = tw::at_rank<float>(x, lane, 0);
+  float* const x_rank_1 = tw::at_rank<float>(x, lane, 1);
   extern __shared__ __align__(128) char copy_stages[];
   tw::Copier<kThreads, 8> copier(copy_stages);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
@@ -33,7 +33,7 @@ get_from_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
 
   // 2. get_from_anywhere.py:4: lt, eq, if, put x to w, drain_copies, get x
   const bool lt = 0 < W;
-  const int64_t offset_2 = tw::floordiv(int64_t{comm.rank}, int64_t{2});
+  const int64_t offset_2 = tw::floordiv(int64_t{lane.rank}, int64_t{2});
   const bool eq = offset_2 == 0;
   const bool lt_2 = 1 < W;
   const bool lt_3 = 2 < W;

@@ -10,8 +10,6 @@
 //   N        constant 2
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/flag.cuh"
@@ -29,8 +27,8 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 hand_on_within_a_rank_kernel(float* x, const __grid_constant__ tw::WindowHandle ready, float* y,
-    int64_t T, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+    int64_t T, const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   launch.announce();
   const tw::LaunchNumber ready_launch(ready);
   const int64_t ready_generation = ready_launch.get();
@@ -58,7 +56,7 @@ hand_on_within_a_rank_kernel(float* x, const __grid_constant__ tw::WindowHandle 
 
   // 6. hand_on_within_a_rank.py:9: wait(ready)
   tw::wait_flag<tw::Scope::kGpu>(static_cast<uint32_t*>(ready.local) + H, ready_generation, 1u,
-      lane, comm.rank, 0, lane.timeout_ns);
+      lane, 0, lane.timeout_ns);
 
   // 7. hand_on_within_a_rank.py:10: for
   for (int64_t row_2 = 0; row_2 < T; ++row_2) {

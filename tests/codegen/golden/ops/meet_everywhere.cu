@@ -21,6 +21,7 @@
 #include "tilewire/memory.cuh"
 #include "tilewire/network.cuh"
 #include "tilewire/network_barrier.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -33,16 +34,15 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 meet_everywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle w, float* y, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
-  tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);
+  tw::LocalGridBarrier local_grid_barrier(lane, slot);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. meet_everywhere.py:4
-  const int64_t me = int64_t{comm.rank};
+  const int64_t me = int64_t{lane.rank};
 
   // 2. meet_everywhere.py:5: for
   const int64_t program_id = int64_t{blockIdx.x};
@@ -59,8 +59,8 @@ meet_everywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle w, flo
     __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset_2);
     if (eq) {
-      float* const w_at_tw_mod_offset_int64_t_2_ = static_cast<float*>(ncclGetLsaPointer(w_window,
-          w.offset, tw::mod(offset, int64_t{2}))) + offset_2;
+      float* const w_at_tw_mod_offset_int64_t_2_ =
+          tw::at_rank<float>(w, lane, tw::mod(offset, int64_t{2})) + offset_2;
       tw::store<4>(w_at_tw_mod_offset_int64_t_2_, x_tile);
     } else {
       const uint64_t staged_2 = network.stage(x_tile);
@@ -87,11 +87,11 @@ meet_everywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle w, flo
   for (int64_t row_2 = program_id; row_2 < T; row_2 += num_programs) {
     // 6. meet_everywhere.py:10: ge, lt, and, load w, store y
     const int64_t offset_3 = tw::mod_index(row_2 + 1, T);
-    float* const w_at_1_int64_t_comm_lsaRank_ = static_cast<float*>(ncclGetLsaPointer(w_window,
-        w.offset, 1 - int64_t{comm.lsaRank})) + offset_3 * H;
+    float* const w_at_1_int64_t_lane_lsa_rank_ =
+        tw::at_rank<float>(w, lane, 1 - int64_t{lane.lsa_rank}) + offset_3 * H;
     __syncthreads();
     const TileF32_64 w_tile = tw::load<TileF32_64, 4>(tw::access_if(offset_3 >= 0 && offset_3 < T,
-        w_at_1_int64_t_comm_lsaRank_, tw::dim<H>(1)));
+        w_at_1_int64_t_lane_lsa_rank_, tw::dim<H>(1)));
     __syncthreads();
     tw::store<4>(y + row_2 * H, w_tile);
   }

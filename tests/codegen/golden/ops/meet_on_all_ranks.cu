@@ -9,13 +9,12 @@
 //   H        constant 64
 //   needs    a lane, words of a grid's barrier, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/grid_barrier.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -27,11 +26,10 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 meet_on_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, float* y, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaGridBarrier<2> grid_barrier(comm, lane, slot);
+  tw::LsaGridBarrier<2> grid_barrier(lane, slot);
 
   // 1. meet_on_all_ranks.py:3: for
   const int64_t program_id = int64_t{blockIdx.x};
@@ -52,12 +50,11 @@ meet_on_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, f
   for (int64_t row_2 = program_id; row_2 < T; row_2 += num_programs) {
     // 5. meet_on_all_ranks.py:8: ge, lt, and, load w, store y
     const int64_t offset_2 = tw::mod_index(row_2 + 1, T);
-    float* const w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_ =
-        static_cast<float*>(ncclGetLsaPointer(w_window, w.offset,
-        tw::mod(int64_t{comm.rank} + 1, int64_t{2}))) + offset_2 * H;
+    float* const w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_ =
+        tw::at_rank<float>(w, lane, tw::mod(int64_t{lane.rank} + 1, int64_t{2})) + offset_2 * H;
     __syncthreads();
     const TileF32_64 w_tile = tw::load<TileF32_64, 4>(tw::access_if(offset_2 >= 0 && offset_2 < T,
-        w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_, tw::dim<H>(1)));
+        w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_, tw::dim<H>(1)));
     __syncthreads();
     tw::store<4>(y + row_2 * H, w_tile);
   }

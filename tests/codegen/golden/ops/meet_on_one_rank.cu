@@ -9,8 +9,6 @@
 //   H        constant 64
 //   needs    a lane, words of a grid's barrier, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/grid_barrier.cuh"
@@ -26,9 +24,9 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 meet_on_one_rank_kernel(float* x, float* y, float* z, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
+    const __grid_constant__ tw::Lane lane) {
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);
+  tw::LocalGridBarrier local_grid_barrier(lane, slot);
 
   // 1. meet_on_one_rank.py:3: for
   const int64_t program_id = int64_t{blockIdx.x};

@@ -32,15 +32,15 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 meet_on_the_rail_kernel(float* x, const __grid_constant__ tw::WindowHandle w, float* y, int64_t T,
     int64_t W, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
-  tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);
+  tw::LocalGridBarrier local_grid_barrier(lane, slot);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
   const int64_t offset = T * H;
 
   // 1. meet_on_the_rail.py:4
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
   const int64_t offset_2 = tw::floordiv(rank, int64_t{2});
   const int64_t other = 1 - offset_2;
 

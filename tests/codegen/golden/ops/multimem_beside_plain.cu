@@ -30,12 +30,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 multimem_beside_plain_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle y, float* z, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t y_window = static_cast<ncclWindow_t>(y.window);
   float* const y_multicast =
       static_cast<float*>(ncclGetLsaMultimemPointer(y_window, y.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. multimem_beside_plain.py:5: for
   const int64_t program_id = int64_t{blockIdx.x};
@@ -56,7 +56,7 @@ multimem_beside_plain_kernel(const __grid_constant__ tw::WindowHandle x,
   tw::fence_aliases();
   for (int64_t row_2 = program_id; row_2 < T; row_2 += num_programs) {
     // 5. multimem_beside_plain.py:9: eq, if
-    if (tw::mod(row_2, int64_t{2}) == int64_t{comm.rank}) {
+    if (tw::mod(row_2, int64_t{2}) == int64_t{lane.rank}) {
       // 6. multimem_beside_plain.py:11: add of all copies of y
       float* const y_at_all = y_multicast + row_2 * H;
       __syncthreads();

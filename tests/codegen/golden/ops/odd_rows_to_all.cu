@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 odd_rows_to_all_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle y, const __grid_constant__ tw::WindowHandle w,
     int64_t T, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t y_window = static_cast<ncclWindow_t>(y.window);
   tw::bf16* const y_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(y_window, y.offset, comm));
@@ -44,10 +44,10 @@ odd_rows_to_all_kernel(const __grid_constant__ tw::WindowHandle x,
   const tw::Copies<2> w_copies(w_multicast, ncclGetLsaPointer(w_window, w.offset, 0),
       ncclGetLsaPointer(w_window, w.offset, 1));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 4. odd_rows_to_all.py:11: eq, if
-  const bool eq = int64_t{comm.rank} == 1;
+  const bool eq = int64_t{lane.rank} == 1;
 
   // 1. odd_rows_to_all.py:6: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {

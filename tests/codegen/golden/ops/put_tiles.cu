@@ -8,13 +8,12 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -26,21 +25,19 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 put_tiles_kernel(float* x, const __grid_constant__ tw::WindowHandle w, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. put_tiles.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. put_tiles.py:3: load x, store w
     const int64_t offset = row * H;
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
-    float* const w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_ =
-        static_cast<float*>(ncclGetLsaPointer(w_window, w.offset,
-        tw::mod(int64_t{comm.rank} + 1, int64_t{2}))) + offset;
-    tw::store<4>(w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_, x_tile);
+    float* const w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_ =
+        tw::at_rank<float>(w, lane, tw::mod(int64_t{lane.rank} + 1, int64_t{2})) + offset;
+    tw::store<4>(w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_, x_tile);
   }
 
   // 3. put_tiles.py:5: barrier(team=world)

@@ -19,6 +19,7 @@
 #include "tilewire/memory.cuh"
 #include "tilewire/network.cuh"
 #include "tilewire/network_semaphore.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/semaphore.cuh"
 #include "tilewire/tile.cuh"
 
@@ -33,18 +34,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 put_tiles_anywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle inbox,
     const __grid_constant__ tw::WindowHandle ready, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane) {
-  const ncclWindow_t inbox_window = static_cast<ncclWindow_t>(inbox.window);
-  float* const inbox_rank_0 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 0));
-  const ncclWindow_t ready_window = static_cast<ncclWindow_t>(ready.window);
-  uint64_t* const ready_rank_0 =
-      static_cast<uint64_t*>(ncclGetLsaPointer(ready_window, ready.offset, 0));
-  float* const inbox_rank_1 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 1));
-  uint64_t* const ready_rank_1 =
-      static_cast<uint64_t*>(ncclGetLsaPointer(ready_window, ready.offset, 1));
+  float* const inbox_rank_0 = tw::at_rank<float>(inbox, lane, 0);
+  uint64_t* const ready_rank_0 = tw::at_rank<uint64_t>(ready, lane, 0);
+  float* const inbox_rank_1 = tw::at_rank<float>(inbox, lane, 1);
+  uint64_t* const ready_rank_1 = tw::at_rank<uint64_t>(ready, lane, 1);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 3. put_tiles_anywhere.py:11
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
 
   // 2. put_tiles_anywhere.py:10: eq, if, store inbox, put to inbox, signal ready
   const int64_t offset = tw::floordiv(rank, int64_t{2});

@@ -6,12 +6,11 @@
 //   w        window i32[2, 3]
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/cast.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
+#include "tilewire/peer.cuh"
 
 namespace tw = tilewire::device;
 
@@ -19,19 +18,18 @@ constexpr int kThreads = 128;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 put_values_kernel(const __grid_constant__ tw::WindowHandle w,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
-  int32_t* const w_rank_0 = static_cast<int32_t*>(ncclGetLsaPointer(w_window, w.offset, 0));
-  int32_t* const w_rank_1 = static_cast<int32_t*>(ncclGetLsaPointer(w_window, w.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
+  int32_t* const w_rank_0 = tw::at_rank<int32_t>(w, lane, 0);
+  int32_t* const w_rank_1 = tw::at_rank<int32_t>(w, lane, 1);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. put_values.py:2
   const int64_t i = int64_t{blockIdx.x};
 
   // 2. put_values.py:4: lt, cast, store w
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
   const bool lt = i < 3;
   const int32_t cast = tw::cast<int32_t>((rank + 1) * 10 + i);
   const int64_t offset = rank * 3 + i;

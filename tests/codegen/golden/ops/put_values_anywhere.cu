@@ -16,6 +16,7 @@
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/network.cuh"
 #include "tilewire/network_barrier.cuh"
+#include "tilewire/peer.cuh"
 
 namespace tw = tilewire::device;
 
@@ -24,12 +25,11 @@ constexpr int kThreads = 128;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 put_values_anywhere_kernel(const __grid_constant__ tw::WindowHandle w,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
-  int32_t* const w_rank_0 = static_cast<int32_t*>(ncclGetLsaPointer(w_window, w.offset, 0));
-  int32_t* const w_rank_1 = static_cast<int32_t*>(ncclGetLsaPointer(w_window, w.offset, 1));
+  tw::LaunchGuard<kThreads> launch(lane);
+  int32_t* const w_rank_0 = tw::at_rank<int32_t>(w, lane, 0);
+  int32_t* const w_rank_1 = tw::at_rank<int32_t>(w, lane, 1);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
 
@@ -37,7 +37,7 @@ put_values_anywhere_kernel(const __grid_constant__ tw::WindowHandle w,
   const int64_t i = int64_t{blockIdx.x};
 
   // 2. put_values_anywhere.py:4: lt, cast, eq, if, store w, put to w
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
   const bool lt = i < 3;
   const int32_t cast = tw::cast<int32_t>(rank * 10 + i);
   const int64_t offset = tw::floordiv(rank, int64_t{2});

@@ -8,13 +8,12 @@
 //   y        tensor f32[T, H]
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/copy_view.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
+#include "tilewire/peer.cuh"
 
 namespace tw = tilewire::device;
 
@@ -22,24 +21,22 @@ constexpr int kThreads = 256;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
 put_views_kernel(float* x, const __grid_constant__ tw::WindowHandle w, float* y, int64_t T,
-    int64_t H, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
+    int64_t H, const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   extern __shared__ __align__(128) char copy_stages[];
   tw::Copier<kThreads, 8> copier(copy_stages);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. put_views.py:3: for
   const int64_t program_id = int64_t{blockIdx.x};
   for (int64_t row = program_id; row < T; row += int64_t{gridDim.x}) {
     // 2. put_views.py:4: put x to w
     const int64_t offset = row * H;
-    float* const w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_ =
-        static_cast<float*>(ncclGetLsaPointer(w_window, w.offset,
-        tw::mod(int64_t{comm.rank} + 1, int64_t{2}))) + offset;
+    float* const w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_ =
+        tw::at_rank<float>(w, lane, tw::mod(int64_t{lane.rank} + 1, int64_t{2})) + offset;
     __syncthreads();
-    copier.copy<4, true>(w_at_tw_mod_int64_t_comm_rank_1_int64_t_2_, x + offset,
+    copier.copy<4, true>(w_at_tw_mod_int64_t_lane_rank_1_int64_t_2_, x + offset,
         tw::CopyDim{H, int64_t{1}, int64_t{1}});
   }
 

@@ -19,6 +19,7 @@
 #include "tilewire/memory.cuh"
 #include "tilewire/network.cuh"
 #include "tilewire/network_barrier.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -32,14 +33,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2)
 put_views_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle w, int64_t T, int64_t W, int64_t S,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
-  float* const w_rank_0 = static_cast<float*>(ncclGetLsaPointer(w_window, w.offset, 0));
-  float* const w_rank_1 = static_cast<float*>(ncclGetLsaPointer(w_window, w.offset, 1));
+  tw::LaunchGuard<kThreads> launch(lane);
+  float* const w_rank_0 = tw::at_rank<float>(w, lane, 0);
+  float* const w_rank_1 = tw::at_rank<float>(w, lane, 1);
   extern __shared__ __align__(128) char copy_stages[];
   tw::Copier<kThreads, 8> copier(copy_stages);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
   tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
   const int64_t offset = S * H;
@@ -101,7 +101,7 @@ put_views_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
   barrier.sync<tw::Order::kAcqRel>(1);
 
   // 4. put_views_anywhere.py:9: lt, eq, if, put x to w, put to w
-  const int64_t rank = int64_t{comm.rank};
+  const int64_t rank = int64_t{lane.rank};
   const bool lt_6 = rank < W;
   const int64_t offset_6 = tw::minimum(int64_t{1}, S);
   const int64_t offset_7 = tw::maximum(offset_2, offset_6) - offset_6;

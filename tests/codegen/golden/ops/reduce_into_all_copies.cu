@@ -19,6 +19,7 @@
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/multimem.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -32,8 +33,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reduce_into_all_copies_kernel(float* x, const __grid_constant__ tw::WindowHandle w,
     const __grid_constant__ tw::WindowHandle v, const __grid_constant__ tw::WindowHandle u,
     int64_t T, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t v_window = static_cast<ncclWindow_t>(v.window);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
   float* const w_multicast =
       static_cast<float*>(ncclGetLsaMultimemPointer(w_window, w.offset, comm));
@@ -41,10 +41,10 @@ reduce_into_all_copies_kernel(float* x, const __grid_constant__ tw::WindowHandle
   float* const u_multicast =
       static_cast<float*>(ncclGetLsaMultimemPointer(u_window, u.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 4. reduce_into_all_copies.py:8: atomic max v
-  const int64_t rank = int64_t{comm.lsaRank};
+  const int64_t rank = int64_t{lane.lsa_rank};
 
   // 1. reduce_into_all_copies.py:5: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
@@ -59,13 +59,12 @@ reduce_into_all_copies_kernel(float* x, const __grid_constant__ tw::WindowHandle
         true);
 
     // 4. reduce_into_all_copies.py:8: atomic max v
-    float* const v_at_rank =
-        static_cast<float*>(ncclGetLsaPointer(v_window, v.offset, rank)) + offset;
+    float* const v_at_rank = tw::at_rank<float>(v, lane, rank) + offset;
     tw::fence_aliases();
     tw::atomic<TileF32_64, tw::AtomicMax, tw::Order::kRelaxed, tw::Scope::kSystem>(tw::access(v_at_rank, tw::dim<H>(1)),
         true, tile);
-    float* const v_at_tw_mod_rank_1_int64_t_2_ = static_cast<float*>(ncclGetLsaPointer(v_window,
-        v.offset, tw::mod(rank + 1, int64_t{2}))) + offset;
+    float* const v_at_tw_mod_rank_1_int64_t_2_ =
+        tw::at_rank<float>(v, lane, tw::mod(rank + 1, int64_t{2})) + offset;
     tw::atomic<TileF32_64, tw::AtomicMax, tw::Order::kRelaxed, tw::Scope::kSystem>(tw::access(v_at_tw_mod_rank_1_int64_t_2_, tw::dim<H>(1)),
         true, tile);
 

@@ -8,8 +8,6 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/atomic_vectors.cuh"
@@ -17,6 +15,7 @@
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -28,26 +27,24 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 reduce_into_all_ranks_kernel(float* x, const __grid_constant__ tw::WindowHandle w, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t w_window = static_cast<ncclWindow_t>(w.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 2. reduce_into_all_ranks.py:3: load x, atomic add w
-  const int64_t rank = int64_t{comm.lsaRank};
+  const int64_t rank = int64_t{lane.lsa_rank};
 
   // 1. reduce_into_all_ranks.py:2: for
   for (int64_t row = int64_t{blockIdx.x}; row < T; row += int64_t{gridDim.x}) {
     // 2. reduce_into_all_ranks.py:3: load x, atomic add w
     const int64_t offset = row * H;
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
-    float* const w_at_rank =
-        static_cast<float*>(ncclGetLsaPointer(w_window, w.offset, rank)) + offset;
+    float* const w_at_rank = tw::at_rank<float>(w, lane, rank) + offset;
     tw::add_to_memory<TileF32_64, 4, tw::Order::kRelaxed, tw::Scope::kSystem>(tw::access(w_at_rank, tw::dim<H>(1)),
         true, x_tile);
-    float* const w_at_tw_mod_rank_1_int64_t_2_ = static_cast<float*>(ncclGetLsaPointer(w_window,
-        w.offset, tw::mod(rank + 1, int64_t{2}))) + offset;
+    float* const w_at_tw_mod_rank_1_int64_t_2_ =
+        tw::at_rank<float>(w, lane, tw::mod(rank + 1, int64_t{2})) + offset;
     tw::add_to_memory<TileF32_64, 4, tw::Order::kRelaxed, tw::Scope::kSystem>(tw::access(w_at_tw_mod_rank_1_int64_t_2_, tw::dim<H>(1)),
         true, x_tile);
   }

@@ -46,7 +46,7 @@ scattered_to_all_kernel(const __grid_constant__ tw::WindowHandle x, int32_t* row
     const __grid_constant__ tw::WindowHandle z, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[128];
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   tw::bf16* const x_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(x_window, x.offset, comm));
@@ -54,7 +54,7 @@ scattered_to_all_kernel(const __grid_constant__ tw::WindowHandle x, int32_t* row
   tw::bf16* const z_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(z_window, z.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. scattered_to_all.py:6: barrier(team=world)
   launch.announce();
@@ -82,7 +82,7 @@ scattered_to_all_kernel(const __grid_constant__ tw::WindowHandle x, int32_t* row
   tw::store<8>(y, tw::cast<tw::bf16>(tw::select(tw::spread<TileBOOL_4x40>(inside), total, -1.0f)));
 
   // 6. scattered_to_all.py:11: eq, if
-  if (int64_t{comm.rank} == 1) {
+  if (int64_t{lane.rank} == 1) {
     // 7. scattered_to_all.py:12: arange, sub
     const TileI32_8 back = tw::sub(5, tw::arange<TileI32_8>(0));
 

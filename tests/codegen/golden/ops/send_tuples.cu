@@ -11,8 +11,6 @@
 //   H        constant 64
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
@@ -39,7 +37,7 @@ using TileI64_4x1_per_row = tw::Tile<int64_t, tw::PerRow<4, 16, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 send_tuples_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y, float* numbers,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
+    const __grid_constant__ tw::Lane lane) {
   __shared__ alignas(16) char shared[1024];
 
   // 1. send_tuples.py:5: load x

@@ -9,8 +9,6 @@
 //   c        tensor f32[M, N]
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #define TILEWIRE_CONSUMERS 128  // threads that meet: all but the producer's
 
 #include "tilewire/abi.cuh"
@@ -38,9 +36,9 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_and_exchange_kernel(tw::bf16* a, tw::bf16* b,
     const __grid_constant__ tw::WindowHandle ch, float* c, int64_t M, int64_t K, int64_t N,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane,
-    const __grid_constant__ tw::TensorMap a_map, const __grid_constant__ tw::TensorMap b_map) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+    const __grid_constant__ tw::Lane lane, const __grid_constant__ tw::TensorMap a_map,
+    const __grid_constant__ tw::TensorMap b_map) {
+  tw::LaunchGuard<kThreads> launch(lane);
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -78,7 +76,7 @@ staged_matmul_and_exchange_kernel(tw::bf16* a, tw::bf16* b,
 
     // 3. staged_matmul_and_exchange.py:6: for, bring a, bring b, lt, channel_open, full, matmul, exchange(ch)
     const bool lt = i_3 < 2;
-    tw::ExchangeSlot<Channel_ch, TileF32_64x64> ch_slot(lane, ch, comm.rank, lt ? i_3 : 0);
+    tw::ExchangeSlot<Channel_ch, TileF32_64x64> ch_slot(lane, ch, lane.rank, lt ? i_3 : 0);
 
     // 2. staged_matmul_and_exchange.py:5: for, channel_close
     const int64_t offset_3 = tw::floordiv(N + 63, int64_t{64});

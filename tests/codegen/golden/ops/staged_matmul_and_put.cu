@@ -10,8 +10,6 @@
 //   c        tensor f32[M, N]
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #define TILEWIRE_CONSUMERS 128  // threads that meet: all but the producer's
 
 #include "tilewire/abi.cuh"
@@ -24,6 +22,7 @@
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
 #include "tilewire/staged_layout.cuh"
@@ -40,14 +39,13 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_and_put_kernel(tw::bf16* a, tw::bf16* b, float* x,
     const __grid_constant__ tw::WindowHandle to, float* c, int64_t M, int64_t K, int64_t N,
-    int64_t H, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane,
-    const __grid_constant__ tw::TensorMap a_map, const __grid_constant__ tw::TensorMap b_map) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t to_window = static_cast<ncclWindow_t>(to.window);
+    int64_t H, const __grid_constant__ tw::Lane lane, const __grid_constant__ tw::TensorMap a_map,
+    const __grid_constant__ tw::TensorMap b_map) {
+  tw::LaunchGuard<kThreads> launch(lane);
   extern __shared__ __align__(1024) char staged[];
   tw::Copier<kThreads, 5> copier(staged + 139264);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
   __shared__ uint32_t handed_over;
@@ -90,9 +88,8 @@ staged_matmul_and_put_kernel(tw::bf16* a, tw::bf16* b, float* x,
     hand_over.give();
 
     // 2. staged_matmul_and_put.py:6: put x to to
-    float* const to_at_1_int64_t_comm_rank_ =
-        static_cast<float*>(ncclGetLsaPointer(to_window, to.offset, 1 - int64_t{comm.rank}));
-    copier.copy<4, true>(to_at_1_int64_t_comm_rank_, x, tw::CopyDim{M, H, H},
+    float* const to_at_1_int64_t_lane_rank_ = tw::at_rank<float>(to, lane, 1 - int64_t{lane.rank});
+    copier.copy<4, true>(to_at_1_int64_t_lane_rank_, x, tw::CopyDim{M, H, H},
         tw::CopyDim{H, int64_t{1}, int64_t{1}});
 
     // 3. staged_matmul_and_put.py:7: for

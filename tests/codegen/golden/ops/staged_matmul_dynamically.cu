@@ -8,8 +8,6 @@
 //   c        tensor f32[M, N]
 //   needs    a lane, words of a grid's barrier, all instances resident at once, counters of the launch
 
-#include <nccl_device.h>
-
 #define TILEWIRE_CONSUMERS 128  // threads that meet: all but the producer's
 
 #include "tilewire/abi.cuh"
@@ -38,14 +36,13 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_dynamically_kernel(tw::bf16* a, tw::bf16* b, float* c, int64_t M, int64_t K,
-    int64_t N, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane,
-    uint64_t* counter_words, const __grid_constant__ tw::TensorMap a_map,
-    const __grid_constant__ tw::TensorMap b_map) {
+    int64_t N, const __grid_constant__ tw::Lane lane, uint64_t* counter_words,
+    const __grid_constant__ tw::TensorMap a_map, const __grid_constant__ tw::TensorMap b_map) {
   __shared__ alignas(16) char shared[32];
   const tw::Counters<2> launch_counters(counter_words);
   extern __shared__ __align__(1024) char staged[];
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LocalGridBarrier local_grid_barrier(comm, lane, slot);
+  tw::LocalGridBarrier local_grid_barrier(lane, slot);
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
   __shared__ uint32_t handed_over;

@@ -8,8 +8,6 @@
 //   c        tensor f32[M, N]
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #define TILEWIRE_CONSUMERS 128  // threads that meet: all but the producer's
 
 #include "tilewire/abi.cuh"
@@ -36,13 +34,12 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_of_a_window_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* b, float* c,
-    int64_t M, int64_t K, int64_t N, const __grid_constant__ ncclDevComm comm,
-    const __grid_constant__ tw::Lane lane, const __grid_constant__ tw::TensorMap x_map,
-    const __grid_constant__ tw::TensorMap b_map) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+    int64_t M, int64_t K, int64_t N, const __grid_constant__ tw::Lane lane,
+    const __grid_constant__ tw::TensorMap x_map, const __grid_constant__ tw::TensorMap b_map) {
+  tw::LaunchGuard<kThreads> launch(lane);
   extern __shared__ __align__(1024) char staged[];
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
   __shared__ uint32_t handed_over;

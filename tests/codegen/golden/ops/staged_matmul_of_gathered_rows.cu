@@ -10,8 +10,6 @@
 //   c        tensor f32[M, N]
 //   needs    a lane, a barrier slot per instance, all instances resident at once, counters of the launch
 
-#include <nccl_device.h>
-
 #define TILEWIRE_CONSUMERS 128  // threads that meet: all but the producer's
 
 #include "tilewire/abi.cuh"
@@ -27,6 +25,7 @@
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/peer_launches.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
@@ -45,27 +44,21 @@ using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
     const __grid_constant__ tw::WindowHandle full, const __grid_constant__ tw::WindowHandle ready,
-    float* c, int64_t R, int64_t K, int64_t N, int64_t M, const __grid_constant__ ncclDevComm comm,
-    const __grid_constant__ tw::Lane lane, uint64_t* counter_words,
-    const __grid_constant__ tw::TensorMap full_map, const __grid_constant__ tw::TensorMap b_map) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t full_window = static_cast<ncclWindow_t>(full.window);
-  tw::bf16* const full_rank_0 =
-      static_cast<tw::bf16*>(ncclGetLsaPointer(full_window, full.offset, 0));
-  tw::bf16* const full_rank_1 =
-      static_cast<tw::bf16*>(ncclGetLsaPointer(full_window, full.offset, 1));
-  const ncclWindow_t ready_window = static_cast<ncclWindow_t>(ready.window);
-  uint32_t* const ready_rank_0 =
-      static_cast<uint32_t*>(ncclGetLsaPointer(ready_window, ready.offset, 0));
-  uint32_t* const ready_rank_1 =
-      static_cast<uint32_t*>(ncclGetLsaPointer(ready_window, ready.offset, 1));
+    float* c, int64_t R, int64_t K, int64_t N, int64_t M, const __grid_constant__ tw::Lane lane,
+    uint64_t* counter_words, const __grid_constant__ tw::TensorMap full_map,
+    const __grid_constant__ tw::TensorMap b_map) {
+  tw::LaunchGuard<kThreads> launch(lane);
+  tw::bf16* const full_rank_0 = tw::at_rank<tw::bf16>(full, lane, 0);
+  tw::bf16* const full_rank_1 = tw::at_rank<tw::bf16>(full, lane, 1);
+  uint32_t* const ready_rank_0 = tw::at_rank<uint32_t>(ready, lane, 0);
+  uint32_t* const ready_rank_1 = tw::at_rank<uint32_t>(ready, lane, 1);
   const tw::Counters<1> launch_counters(counter_words);
   extern __shared__ __align__(1024) char staged[];
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   launch.announce();
   const tw::LaunchNumber ready_launch(ready);
-  tw::PeerLaunches<2, kThreads> ready_peers(ready, comm);
+  tw::PeerLaunches<2, kThreads> ready_peers(ready, lane);
   const int64_t ready_generation = ready_launch.get();
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
@@ -99,7 +92,7 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
         // 9. staged_matmul_of_gathered_rows.py:15: lt, wait(ready), le, and
         const int64_t offset_4 = tw::floordiv(offset_3, int64_t{64});
         if (offset_4 < 2) tw::wait_flag<tw::Scope::kSystem, tw::ProducerThread>(static_cast<uint32_t*>(ready.local) + (offset_4 * 8 + 64),
-            ready_generation, 1u, lane, comm.rank, 1, lane.timeout_ns);
+            ready_generation, 1u, lane, 1, lane.timeout_ns);
 
         // 10. staged_matmul_of_gathered_rows.py:16: for, bring full, bring b, full, matmul, store c
         #pragma unroll 1
@@ -128,7 +121,7 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
     const int64_t offset_5 = tw::floordiv(R + 63, int64_t{64});
     for (int64_t block = int64_t{blockIdx.x}; block < offset_5; block += int64_t{gridDim.x}) {
       // 3. staged_matmul_of_gathered_rows.py:7
-      const int64_t to = int64_t{comm.rank} * offset_5 + block;
+      const int64_t to = int64_t{lane.rank} * offset_5 + block;
 
       // 5. staged_matmul_of_gathered_rows.py:9: load a
       const int64_t offset_6 = block * 64;
@@ -179,7 +172,7 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
       // 9. staged_matmul_of_gathered_rows.py:15: lt, wait(ready), le, and
       const int64_t offset_14 = tw::floordiv(offset_12, int64_t{64});
       if (offset_14 < 2 && K <= 0) tw::wait_flag<tw::Scope::kSystem>(static_cast<uint32_t*>(ready.local) + (offset_14 * 8 + 64),
-          ready_generation, 1u, lane, comm.rank, 1, lane.timeout_ns);
+          ready_generation, 1u, lane, 1, lane.timeout_ns);
 
       // 10. staged_matmul_of_gathered_rows.py:16: for, bring full, bring b, full, matmul, store c
       TileF32_64x64 carried_3 = tw::full<TileF32_64x64>(0.0f);

@@ -12,14 +12,13 @@
 //   T        constant 4
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/flag.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/launch_state.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/peer_launches.cuh"
 #include "tilewire/tile.cuh"
 
@@ -33,27 +32,23 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 sum_behind_flags_kernel(float* x, const __grid_constant__ tw::WindowHandle inbox,
     const __grid_constant__ tw::WindowHandle ready, float* y,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t inbox_window = static_cast<ncclWindow_t>(inbox.window);
-  float* const inbox_rank_0 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 0));
-  const ncclWindow_t ready_window = static_cast<ncclWindow_t>(ready.window);
-  uint32_t* const ready_rank_0 =
-      static_cast<uint32_t*>(ncclGetLsaPointer(ready_window, ready.offset, 0));
-  float* const inbox_rank_1 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 1));
-  uint32_t* const ready_rank_1 =
-      static_cast<uint32_t*>(ncclGetLsaPointer(ready_window, ready.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
+  float* const inbox_rank_0 = tw::at_rank<float>(inbox, lane, 0);
+  uint32_t* const ready_rank_0 = tw::at_rank<uint32_t>(ready, lane, 0);
+  float* const inbox_rank_1 = tw::at_rank<float>(inbox, lane, 1);
+  uint32_t* const ready_rank_1 = tw::at_rank<uint32_t>(ready, lane, 1);
   launch.announce();
   const tw::LaunchNumber ready_launch(ready);
-  tw::PeerLaunches<2, kThreads> ready_peers(ready, comm);
+  tw::PeerLaunches<2, kThreads> ready_peers(ready, lane);
   const int64_t ready_generation = ready_launch.get();
 
   // 1. sum_behind_flags.py:9
-  const int64_t me = int64_t{comm.rank};
+  const int64_t me = int64_t{lane.rank};
   ready_peers.announce(ready_generation);
 
   // 2. sum_behind_flags.py:10: ready (until all ranks have ended its launch 2 before this one), for
-  ready_peers.wait(ready_generation - 1, lane, 1);
+  ready_peers.wait(ready_generation - 1, 1);
   __syncthreads();
   for (int64_t row = int64_t{blockIdx.x}; row < 4; row += int64_t{gridDim.x}) {
     // 3. sum_behind_flags.py:11: load x
@@ -83,8 +78,8 @@ sum_behind_flags_kernel(float* x, const __grid_constant__ tw::WindowHandle inbox
 
     // 6. sum_behind_flags.py:15: wait(ready)
     tw::wait_flags<tw::Scope::kSystem, kThreads>(tw::ObjectSlice<tw::Extents<2>, tw::Extents<4>>(),
-        static_cast<uint32_t*>(ready.local) + (row * 8 + H), ready_generation, 1u, lane, comm.rank,
-        0, lane.timeout_ns);
+        static_cast<uint32_t*>(ready.local) + (row * 8 + H), ready_generation, 1u, lane, 0,
+        lane.timeout_ns);
 
     // 7. sum_behind_flags.py:18: load inbox, add
     __syncthreads();

@@ -12,11 +12,10 @@
 //   W        constant 2
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/semaphore.cuh"
 #include "tilewire/tile.cuh"
 
@@ -30,18 +29,14 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 sum_behind_semaphores_kernel(float* x, const __grid_constant__ tw::WindowHandle inbox,
     const __grid_constant__ tw::WindowHandle ready, float* y,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  const ncclWindow_t inbox_window = static_cast<ncclWindow_t>(inbox.window);
-  float* const inbox_rank_0 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 0));
-  const ncclWindow_t ready_window = static_cast<ncclWindow_t>(ready.window);
-  uint64_t* const ready_rank_0 =
-      static_cast<uint64_t*>(ncclGetLsaPointer(ready_window, ready.offset, 0));
-  float* const inbox_rank_1 = static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, 1));
-  uint64_t* const ready_rank_1 =
-      static_cast<uint64_t*>(ncclGetLsaPointer(ready_window, ready.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  float* const inbox_rank_0 = tw::at_rank<float>(inbox, lane, 0);
+  uint64_t* const ready_rank_0 = tw::at_rank<uint64_t>(ready, lane, 0);
+  float* const inbox_rank_1 = tw::at_rank<float>(inbox, lane, 1);
+  uint64_t* const ready_rank_1 = tw::at_rank<uint64_t>(ready, lane, 1);
 
   // 1. sum_behind_semaphores.py:9
-  const int64_t me = int64_t{comm.rank};
+  const int64_t me = int64_t{lane.rank};
 
   // 2. sum_behind_semaphores.py:10: for
   for (int64_t row = int64_t{blockIdx.x}; row < 4; row += int64_t{gridDim.x}) {
@@ -73,7 +68,7 @@ sum_behind_semaphores_kernel(float* x, const __grid_constant__ tw::WindowHandle 
 
     // 6. sum_behind_semaphores.py:15: wait(ready)
     tw::wait_semaphores<tw::Scope::kSystem, kThreads>(tw::ObjectSlice<tw::Extents<2>, tw::Extents<1>>(),
-        static_cast<uint64_t*>(ready.local) + offset_3, 1u, lane, comm.rank, 0, lane.timeout_ns);
+        static_cast<uint64_t*>(ready.local) + offset_3, 1u, lane, 0, lane.timeout_ns);
 
     // 7. sum_behind_semaphores.py:18: load inbox, add
     __syncthreads();

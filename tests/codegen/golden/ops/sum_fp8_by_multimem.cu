@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
 sum_fp8_by_multimem_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle y, int64_t T, const __grid_constant__ ncclDevComm comm,
     const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   tw::e4m3* const x_multicast =
       static_cast<tw::e4m3*>(ncclGetLsaMultimemPointer(x_window, x.offset, comm));
@@ -36,7 +36,7 @@ sum_fp8_by_multimem_kernel(const __grid_constant__ tw::WindowHandle x,
   tw::e4m3* const y_multicast =
       static_cast<tw::e4m3*>(ncclGetLsaMultimemPointer(y_window, y.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. sum_fp8_by_multimem.py:2: barrier(team=world)
   launch.announce();
@@ -46,7 +46,7 @@ sum_fp8_by_multimem_kernel(const __grid_constant__ tw::WindowHandle x,
   for (int64_t i =
       int64_t{blockIdx.x}; i < tw::floordiv(T + 1, int64_t{2}); i += int64_t{gridDim.x}) {
     // 3. sum_fp8_by_multimem.py:4
-    const int64_t row = i * 2 + int64_t{comm.rank};
+    const int64_t row = i * 2 + int64_t{lane.rank};
 
     // 4. sum_fp8_by_multimem.py:6: lt, add of all copies of x
     const bool lt = row < T;

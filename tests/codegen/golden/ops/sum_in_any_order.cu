@@ -27,12 +27,12 @@ using TileBF16_64 = tw::Tile<tw::bf16, tw::Blocked<H, 8, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 sum_in_any_order_kernel(const __grid_constant__ tw::WindowHandle x, tw::bf16* y, int64_t T,
     const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
+  tw::LaunchGuard<kThreads> launch(lane);
   const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
   tw::bf16* const x_multicast =
       static_cast<tw::bf16*>(ncclGetLsaMultimemPointer(x_window, x.offset, comm));
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<8, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<8, kThreads> barrier(lane, slot);
 
   // 1. sum_in_any_order.py:2: barrier(team=world)
   launch.announce();

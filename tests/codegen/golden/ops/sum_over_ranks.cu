@@ -9,13 +9,12 @@
 //   H        constant 64
 //   needs    a lane, a barrier slot per instance, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/lsa_barrier.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/tile.cuh"
 
 namespace tw = tilewire::device;
@@ -27,13 +26,12 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 sum_over_ranks_kernel(const __grid_constant__ tw::WindowHandle x, float* y, float* z, int64_t T,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t x_window = static_cast<ncclWindow_t>(x.window);
-  float* const x_rank_0 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 0));
-  float* const x_rank_1 = static_cast<float*>(ncclGetLsaPointer(x_window, x.offset, 1));
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
+  float* const x_rank_0 = tw::at_rank<float>(x, lane, 0);
+  float* const x_rank_1 = tw::at_rank<float>(x, lane, 1);
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  tw::LsaBarrier<2, kThreads> barrier(comm, lane, slot);
+  tw::LsaBarrier<2, kThreads> barrier(lane, slot);
 
   // 1. sum_over_ranks.py:3: barrier(team=world)
   launch.announce();

@@ -10,8 +10,6 @@
 //   H        constant 64
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/fifo.cuh"
 #include "tilewire/memory.cuh"
@@ -27,9 +25,9 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 swap_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y, float* own,
-    int64_t T, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
+    int64_t T, const __grid_constant__ tw::Lane lane) {
   // 1. swap_rows.py:5
-  const int64_t me = int64_t{comm.rank};
+  const int64_t me = int64_t{lane.rank};
 
   // 4. swap_rows.py:8: channel_open, send(ch)
   const int64_t offset = 1 - me;
@@ -39,10 +37,10 @@ swap_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y
   const int64_t offset_3 = offset_2 + 1;
 
   // 4. swap_rows.py:8: channel_open, send(ch)
-  tw::Sender<Channel_ch> to_ch(lane, ch, comm.rank, offset, offset_2);
+  tw::Sender<Channel_ch> to_ch(lane, ch, lane.rank, offset, offset_2);
 
   // 5. swap_rows.py:9: channel_open, send(ch)
-  tw::Sender<Channel_ch> to_ch_2(lane, ch, comm.rank, comm.rank, offset_3);
+  tw::Sender<Channel_ch> to_ch_2(lane, ch, lane.rank, lane.rank, offset_3);
 
   // 2. swap_rows.py:6: for, channel_close
   for (int64_t row = 0; row < T; ++row) {
@@ -62,7 +60,7 @@ swap_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y
 
     // 6. swap_rows.py:10: recv(ch), store y
     __syncthreads();
-    tw::Receiver<Channel_ch> from_ch(lane, ch, comm.rank, offset * 2);
+    tw::Receiver<Channel_ch> from_ch(lane, ch, lane.rank, offset * 2);
     const TileF32_64 message = from_ch.receive<0, TileF32_64>(2);
     __syncthreads();
     from_ch.acknowledge(2);
@@ -71,7 +69,7 @@ swap_rows_kernel(float* x, const __grid_constant__ tw::WindowHandle ch, float* y
 
     // 7. swap_rows.py:11: recv(ch), store own
     __syncthreads();
-    tw::Receiver<Channel_ch> from_ch_2(lane, ch, comm.rank, offset_3);
+    tw::Receiver<Channel_ch> from_ch_2(lane, ch, lane.rank, offset_3);
     const TileF32_64 message_2 = from_ch_2.receive<0, TileF32_64>(3);
     __syncthreads();
     from_ch_2.acknowledge(3);

@@ -11,14 +11,13 @@
 //   T        constant 4
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/flag.cuh"
 #include "tilewire/launch_guard.cuh"
 #include "tilewire/launch_state.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/peer_launches.cuh"
 #include "tilewire/tile.cuh"
 
@@ -32,33 +31,30 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 swap_through_a_rotating_window_kernel(float* x, const __grid_constant__ tw::WindowHandle scratch,
     const __grid_constant__ tw::WindowHandle ready, float* y,
-    const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
-  tw::LaunchGuard<kThreads> launch(lane, comm.rank);
-  const ncclWindow_t ready_window = static_cast<ncclWindow_t>(ready.window);
-  const ncclWindow_t scratch_window = static_cast<ncclWindow_t>(scratch.window);
+    const __grid_constant__ tw::Lane lane) {
+  tw::LaunchGuard<kThreads> launch(lane);
   launch.announce();
   const tw::LaunchNumber scratch_launch(scratch);
-  tw::PeerLaunches<2, kThreads> scratch_peers(scratch, comm);
+  tw::PeerLaunches<2, kThreads> scratch_peers(scratch, lane);
   const int64_t scratch_generation = scratch_launch.get();
   const tw::LaunchNumber ready_launch(ready);
-  tw::PeerLaunches<2, kThreads> ready_peers(ready, comm);
+  tw::PeerLaunches<2, kThreads> ready_peers(ready, lane);
   const int64_t ready_generation = ready_launch.get();
 
   // 1. swap_through_a_rotating_window.py:9
-  const int64_t other = 1 - int64_t{comm.rank};
+  const int64_t other = 1 - int64_t{lane.rank};
   scratch_peers.announce(scratch_generation);
   ready_peers.announce(ready_generation);
 
   // 2. swap_through_a_rotating_window.py:10: scratch (until all ranks have ended its launch 2 before this one), ready (until all ranks have ended its launch 2 before this one), for
-  scratch_peers.wait(scratch_generation - 1, lane, 1);
-  ready_peers.wait(ready_generation - 1, lane, 2);
+  scratch_peers.wait(scratch_generation - 1, 1);
+  ready_peers.wait(ready_generation - 1, 2);
   __syncthreads();
   for (int64_t row = 0; row < 4; ++row) {
     // 3. swap_through_a_rotating_window.py:11: ne, if
     if (tw::mod(row, int64_t{2}) != int64_t{blockIdx.x}) {
       // 4. swap_through_a_rotating_window.py:12: set ready
-      uint32_t* const ready_at_other = static_cast<uint32_t*>(ncclGetLsaPointer(ready_window,
-          ready.offset, other)) + (row * 8 + H);
+      uint32_t* const ready_at_other = tw::at_rank<uint32_t>(ready, lane, other) + (row * 8 + H);
       __syncthreads();
       tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem>(ready_at_other, ready_generation);
     } else {
@@ -66,21 +62,19 @@ swap_through_a_rotating_window_kernel(float* x, const __grid_constant__ tw::Wind
       const int64_t offset = row * H;
       const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset);
       const int64_t offset_2 = tw::mod(scratch_generation, int64_t{2}) * 256 + H + offset;
-      float* const scratch_at_other =
-          static_cast<float*>(ncclGetLsaPointer(scratch_window, scratch.offset, other)) + offset_2;
+      float* const scratch_at_other = tw::at_rank<float>(scratch, lane, other) + offset_2;
       __syncthreads();
       tw::store<4>(scratch_at_other, x_tile);
 
       // 6. swap_through_a_rotating_window.py:15: set ready
       const int64_t offset_3 = row * 8 + H;
-      uint32_t* const ready_at_other_2 =
-          static_cast<uint32_t*>(ncclGetLsaPointer(ready_window, ready.offset, other)) + offset_3;
+      uint32_t* const ready_at_other_2 = tw::at_rank<uint32_t>(ready, lane, other) + offset_3;
       __syncthreads();
       tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem>(ready_at_other_2, ready_generation);
 
       // 7. swap_through_a_rotating_window.py:16: wait(ready)
       tw::wait_flag<tw::Scope::kSystem>(static_cast<uint32_t*>(ready.local) + offset_3,
-          ready_generation, 2u, lane, comm.rank, 0, tw::kNoDeadline);
+          ready_generation, 2u, lane, 0, tw::kNoDeadline);
 
       // 8. swap_through_a_rotating_window.py:17: load scratch, store y
       __syncthreads();

@@ -12,12 +12,11 @@
 //   S        constant 2
 //   needs    a lane, all instances resident at once
 
-#include <nccl_device.h>
-
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/cast.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/peer.cuh"
 #include "tilewire/semaphore.cuh"
 #include "tilewire/tile.cuh"
 
@@ -31,13 +30,9 @@ using TileF32_64 = tw::Tile<float, tw::Blocked<H, 4, kThreads>>;
 extern "C" __global__ void __launch_bounds__(kThreads, 4)
 swap_with_back_pressure_kernel(float* x, const __grid_constant__ tw::WindowHandle inbox,
     const __grid_constant__ tw::WindowHandle full, const __grid_constant__ tw::WindowHandle free,
-    float* y, int64_t T, const __grid_constant__ ncclDevComm comm,
-    const __grid_constant__ tw::Lane lane) {
-  const ncclWindow_t inbox_window = static_cast<ncclWindow_t>(inbox.window);
-  const ncclWindow_t full_window = static_cast<ncclWindow_t>(full.window);
-
+    float* y, int64_t T, const __grid_constant__ tw::Lane lane) {
   // 1. swap_with_back_pressure.py:10
-  const int64_t other = 1 - int64_t{comm.rank};
+  const int64_t other = 1 - int64_t{lane.rank};
 
   // 2. swap_with_back_pressure.py:11: for
   for (int64_t row = 0; row < T; ++row) {
@@ -48,25 +43,23 @@ swap_with_back_pressure_kernel(float* x, const __grid_constant__ tw::WindowHandl
     // 4. swap_with_back_pressure.py:13: cast, wait(free)
     const uint32_t cast = tw::cast<uint32_t>(n);
     uint64_t* const address = static_cast<uint64_t*>(free.local) + offset;
-    tw::wait_semaphore<tw::Scope::kSystem>(address, cast, lane, comm.rank, 0, tw::kNoDeadline);
+    tw::wait_semaphore<tw::Scope::kSystem>(address, cast, lane, 0, tw::kNoDeadline);
 
     // 5. swap_with_back_pressure.py:14: load x, store inbox
     const int64_t offset_2 = row * H;
     __syncthreads();
     const TileF32_64 x_tile = tw::load<TileF32_64, 4>(x + offset_2);
-    float* const inbox_at_other =
-        static_cast<float*>(ncclGetLsaPointer(inbox_window, inbox.offset, other)) + offset_2;
+    float* const inbox_at_other = tw::at_rank<float>(inbox, lane, other) + offset_2;
     tw::store<4>(inbox_at_other, x_tile);
 
     // 6. swap_with_back_pressure.py:15: signal full
-    uint64_t* const full_at_other =
-        static_cast<uint64_t*>(ncclGetLsaPointer(full_window, full.offset, other)) + offset;
+    uint64_t* const full_at_other = tw::at_rank<uint64_t>(full, lane, other) + offset;
     __syncthreads();
     tw::signal_semaphore<tw::Order::kRelease, tw::Scope::kSystem>(full_at_other, cast);
 
     // 7. swap_with_back_pressure.py:16: wait(full)
     tw::wait_semaphore<tw::Scope::kSystem>(static_cast<uint64_t*>(full.local) + offset, cast, lane,
-        comm.rank, 1, lane.timeout_ns);
+        1, lane.timeout_ns);
 
     // 8. swap_with_back_pressure.py:17: load inbox, store y
     __syncthreads();
