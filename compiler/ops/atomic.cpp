@@ -31,6 +31,18 @@ const std::map<std::string_view, AtomicOrder>& orders() {
   return orders;
 }
 
+/// `tw.add` is the one that orders nothing.
+std::string called(const Attributes& attributes) {
+  const auto text = [&](const char* name) -> std::string {
+    const auto found = attributes.find(name);
+    const auto* value =
+        found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return value == nullptr ? "" : *value;
+  };
+  const std::string kind = text("kind");
+  return kind == "add" && text("order") == "relaxed" ? "add" : "atomic_" + kind;
+}
+
 void check_attributes(const OpCall& call) {
   require_one_of(call, "kind", {"add", "min", "max", "exchange", "cas"});
   require_one_of(call, "order", {"relaxed", "acquire", "release", "acq_rel"});
@@ -97,6 +109,7 @@ std::vector<AttributeSpec> atomic_attributes() {
 OpInfo atomic_op() {
   OpInfo op;
   op.name = "atomic";
+  op.called = called;
   op.summary =
       "Changes each element of a view in one step, and gives what it was before; 0 outside the "
       "view.";

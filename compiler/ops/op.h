@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct OpInfo {
   std::string_view name;
   /// First sentence of its entry in docs/ops.md.
   std::string_view summary;
+  /// What programs call it, by its attributes; null: its name.
+  std::string (*called)(const Attributes&) = nullptr;
   int min_operands = 0;
   int max_operands = 0;  ///< -1: any number
   std::vector<AttributeSpec> attributes;
@@ -92,6 +95,9 @@ struct OpInfo {
   /// Emits code for the CPU. Null only for ops that lowering removes, and those for CUDA.
   void (*emit_cpu)(const Statement&, CpuEmitter&) = nullptr;
 };
+
+/// What the user's program calls the op.
+std::string name_in_program(const OpInfo& info, const Attributes& attributes);
 
 /// What one statement does: a load of memory that nobody writes during the launch (a `tw.constant`
 /// tensor) is pure, any other op does what its table entry says. Structures (for, if, …) are asked

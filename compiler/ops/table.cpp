@@ -129,8 +129,12 @@ const OpInfo& find_op(std::string_view name) {
   return *op;
 }
 
+std::string name_in_program(const OpInfo& info, const Attributes& attributes) {
+  return info.called == nullptr ? std::string(info.name) : info.called(attributes);
+}
+
 void OpCall::fail(const std::string& message) const {
-  throw UserError(fmt::format("{}: {}", info.name, message), location);
+  throw UserError(fmt::format("{}: {}", name_in_program(info, attributes), message), location);
 }
 
 std::vector<Type> infer_types(const OpCall& call) {

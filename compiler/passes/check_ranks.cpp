@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
@@ -26,9 +27,10 @@ int size_of(std::string_view team, const Target& target) {
   return team == "rail" ? target.world_size / target.lsa_size : target.world_size;
 }
 
-/// Whether what carries out an op at this place, by loads and stores or over the network, finds
-/// that the team has no such rank.
+/// Whether what carries out an op at this place on the CPU, by loads and stores or over the
+/// network, finds that the team has no such rank.
 bool is_checked_later(const Statement& at, const Target& target) {
+  if (target.is_cuda()) return false;
   const std::string& team = at.text("team");
   if (team == "rail") return false;
   if (team != "lsa") return target.world_size > 1;
@@ -47,7 +49,7 @@ class RankChecks {
       for (Region& inner : statement->regions) this->region(inner);
       if (statement->kind == StatementKind::kOp && uses_places(*statement)) {
         for (const Value* operand : statement->operands) {
-          check(operand, statement->location, region.statements);
+          check(operand, *statement, region.statements);
         }
       }
       region.statements.push_back(std::move(statement));
@@ -55,7 +57,7 @@ class RankChecks {
   }
 
  private:
-  void check(const Value* view, const SourceLocation& location, Statements& into) {
+  void check(const Value* view, const Statement& use, Statements& into) {
     if (!view->type.is_view()) return;
     const Statement* at = nullptr;
     const Value* base = view;
@@ -68,15 +70,28 @@ class RankChecks {
     Value* rank = at->operands.at(1);
     std::int64_t known = 0;
     if (is_integer_constant(rank, known) && known >= 0 && known < size) return;
-    Inserter insert(program_, into, location);
+    Inserter insert(program_, into, use.location);
     Value* exists = insert.op("and", {insert.op("le", {insert.constant(0), rank}),
                                       insert.op("lt", {rank, insert.constant(size)})});
-    const std::string place = fmt::format(
-        "`{}.at(r{})`", base->name, team.empty() || team == "world" ? "" : ", team=tw." + team);
-    insert.append(program_.new_op("assert", {exists, rank},
+    const bool is_world = team.empty() || team == "world";
+    const std::string message = fmt::format(
+        "{}: `{}.at(r{})`: {} no rank r; keep r in it, by `r % tw.world_size({})` or under an `if`",
+        name_in_program(*use.op, use.attributes), base->name, is_world ? "" : ", team=tw." + team,
+        is_world        ? "the world has"
+        : team == "lsa" ? "the LSA team has"
+                        : "the rail has",
+        is_world ? "" : "tw." + team);
+    std::vector<Value*> operands = {exists, rank};
+    const bool is_ranked = target_.world_size > 1;
+    if (is_ranked) {
+      Value* own = insert.op("rank", {}, {{"team", std::string("world")}});
+      operands.insert(operands.begin(), own);
+    }
+    insert.append(program_.new_op("assert", std::move(operands),
                                   {{"text", fmt::format("r = {{}}, ranks are 0 to {}", size - 1)},
-                                   {"message", place + ": there is no rank r"}},
-                                  location));
+                                   {"message", message},
+                                   {"ranked", is_ranked}},
+                                  use.location));
   }
 
   Program& program_;
@@ -86,7 +101,7 @@ class RankChecks {
 }  // namespace
 
 Program check_ranks(Program program, const Target& target) {
-  if (!target.is_cuda()) RankChecks(program, target).region(program.body);
+  RankChecks(program, target).region(program.body);
   return program;
 }
 

@@ -112,9 +112,10 @@ class MultimemChoice {
 
   void check_use(Statement& statement) const {
     if (std::ranges::find(kTakesMulticast, statement.op->name) == kTakesMulticast.end()) {
-      throw UserError(fmt::format("{}: .multicast() means all copies at once; {}",
-                                  statement.op->name, instead_of(statement)),
-                      statement.location);
+      throw UserError(
+          fmt::format("{}: .multicast() means all copies at once; {}",
+                      name_in_program(*statement.op, statement.attributes), instead_of(statement)),
+          statement.location);
     }
     if (!is_reduction(statement)) return;
     statement.attributes["multicast"] = true;

@@ -60,7 +60,7 @@ std::string describe(const Target& target) {
 std::string describe_use(const Statement& use) {
   if (use.kind != StatementKind::kOp) return "what chooses it";
   if (use.is("put")) return "the source of put";
-  return use.is("get") ? "what get fills" : std::string(use.op->name);
+  return use.is("get") ? "what get fills" : name_in_program(*use.op, use.attributes);
 }
 
 void append_yield(Region& region, const SourceLocation& location) {
@@ -145,7 +145,7 @@ void NetworkPlaces::add(const Statement& at, bool is_far) {
             "{}: this rank may be out of reach of loads and stores {}, and the communicator "
             "has no network that kernels can use (GIN); write `.at(r, team=tw.lsa)`, or "
             "put it under `if tw.is_lsa(r):`",
-            use->op->name, describe(target_)),
+            name_in_program(*use->op, use->attributes), describe(target_)),
         use->location);
   }
   places_[at.result()] = {

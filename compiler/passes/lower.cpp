@@ -38,7 +38,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("canonicalise", program);
   program = choose_multimem(std::move(program), target);
   done("choose_multimem", program);
-  program = check_ranks(std::move(program), target);
+  const bool is_checked = !target.is_cuda() || Environment::get().check;
+  if (is_checked) program = check_ranks(std::move(program), target);
   done("check_ranks", program);
   program = legalise_communication(std::move(program), target);
   done("legalise_communication", program);
@@ -48,7 +49,7 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("lower_stacks", program);
   program = stage_products(std::move(program), target);
   done("stage_products", program);
-  program = lower_views(std::move(program), !target.is_cuda() || Environment::get().check);
+  program = lower_views(std::move(program), is_checked);
   done("lower_views", program);
   check_is_lowered(program);
   program = canonicalise(std::move(program));

@@ -20,8 +20,8 @@ Program choose_inline(Program program, const Target& target);
 /// hasn't got.
 Program choose_multimem(Program program, const Target& target);
 
-/// On the CPU, an assertion in front of each op at a rank of a team, `at(r, team=…)`, that the team
-/// has this rank, where nothing later asks for that: what goes by ranks of the world has forgotten
+/// An assertion in front of each op at a rank of a team, `at(r, team=…)`, that the team has this
+/// rank. On the CPU where nothing later asks for that: what goes by ranks of the world has forgotten
 /// the team, and in a team of one all ranks are this one.
 Program check_ranks(Program program, const Target& target);
 

@@ -26,8 +26,8 @@ struct Environment {
   double report_after_s = 30.0;
   /// TILEWIRE_SEED: seed of the virtual world's scheduler. Default 0.
   std::uint64_t seed = 0;
-  /// TILEWIRE_CHECK: 1: kernels on GPUs look for misuse of synchronisation objects, and for views
-  /// outside of memory, as those on the CPU always do. Default 0.
+  /// TILEWIRE_CHECK: 1: kernels on GPUs look for misuse of synchronisation objects, for ranks that
+  /// aren't there, and for views outside of memory, as those on the CPU always do. Default 0.
   bool check = false;
   /// TILEWIRE_GIN_CONTEXTS: contexts of the network that a communicator asks NCCL for where its
   /// ranks don't all reach each other by loads and stores. Default 4. NCCL may give fewer.

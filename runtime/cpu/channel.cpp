@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cpu/absent_rank.h"
 #include "runtime/cpu/channel_operation.h"
 
 namespace tilewire {
@@ -121,7 +122,7 @@ void send(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* const
   const Operation operation(*instance, operands, values, constants);
   const std::int64_t peer = first == 3 ? Operation::integer(tiles[2]) : operation.rank();
   if (peer < 0 || peer >= operation.world()) {
-    operation.fail(fmt::format("there is no rank {} among {}", peer, operation.world()));
+    operation.fail(absent_rank_message(peer, CountedIn::kWorld, operation.world()));
   }
   const std::int64_t own = operation.layout().sent(peer, operation.slot());
   const ChannelCount count = operation.count(own);

@@ -1,13 +1,12 @@
 #include "runtime/cpu/network_references.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "compiler/ir/dtype.h"
 #include "compiler/ops/memory.h"
 #include "compiler/support/error.h"
+#include "runtime/cpu/absent_rank.h"
 #include "runtime/cpu/network_barrier.h"
 #include "runtime/cpu/scheduler.h"
 #include "templates/tilewire/object_layout.cuh"
@@ -30,8 +29,8 @@ Network::Route route_to(CpuInstance& instance, std::int64_t peer, std::int64_t l
   const auto world = static_cast<std::int64_t>(ranks.size());
   const auto own = static_cast<std::size_t>(instance.rank);
   if (peer < 0 || peer >= world) {
-    throw UserError(fmt::format("there is no rank {} among {}", peer, world),
-                    {ranks[own].kernel->artifact().source_file, static_cast<int>(line), 0});
+    throw absent_rank_error(instance, peer, CountedIn::kWorld, world,
+                            {ranks[own].kernel->artifact().source_file, static_cast<int>(line), 0});
   }
   return {static_cast<int>(instance.rank),
           static_cast<int>(instance.linear_program_id() % Network::kNumContexts),

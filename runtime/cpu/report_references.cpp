@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/cpu/absent_rank.h"
 #include "runtime/cpu/reference.h"
 #include "templates/tilewire/report_layout.cuh"
 
@@ -73,12 +74,6 @@ std::string coordinates(const CpuTile& tile, std::int64_t element) {
   return "[" + text;
 }
 
-std::string who(const CpuInstance& instance, bool has_rank) {
-  return fmt::format("{}program ({}, {}, {})",
-                     has_rank ? fmt::format("rank {}, ", instance.rank) : "",
-                     instance.program_id[0], instance.program_id[1], instance.program_id[2]);
-}
-
 void write(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
@@ -97,7 +92,7 @@ void print(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* cons
   const CpuTile* tile = nullptr;
   for (std::int64_t i = last - 1; i >= first; --i) tile = tiles[i].rank > 0 ? &tiles[i] : tile;
 
-  const std::string head = fmt::format("[{}] {}: ", who(*instance, has_rank), place);
+  const std::string head = fmt::format("[{}] {}: ", describe_instance(*instance, has_rank), place);
   const auto say = [&](std::string line, const auto& value) {
     for (std::int64_t i = first; i < last; ++i) {
       line += value(tiles[i]) + pieces[static_cast<std::size_t>(i - first + 1)];
@@ -124,7 +119,7 @@ void check(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* cons
   Texts texts(constants + 3);
   const std::string file = texts.next();
   std::string message = "assertion failed: " + texts.next();
-  message += fmt::format(" ({}", who(*instance, has_rank));
+  message += fmt::format(" ({}", describe_instance(*instance, has_rank));
   if (condition.rank > 0) message += ", element " + coordinates(condition, element);
   if (constants[2] > first + 1) message += ": ";
   message += texts.next();

@@ -1,12 +1,11 @@
 #include "runtime/cpu/symbols.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "compiler/support/error.h"
+#include "runtime/cpu/absent_rank.h"
 #include "runtime/cpu/barrier.h"
 #include "runtime/cpu/channel.h"
 #include "runtime/cpu/flag.h"
@@ -40,10 +39,10 @@ void local_grid_barrier(CpuInstance* instance, std::uint32_t site) {
   cpu_grid_barrier(*instance, true, site);
 }
 
-void no_such_rank(CpuInstance*, std::int64_t rank, std::int64_t team_size, const char* file,
-                  std::int64_t line) {
-  throw UserError(fmt::format("there is no rank {} among {}", rank, team_size),
-                  {file, static_cast<int>(line), 0});
+void no_such_rank(CpuInstance* instance, std::int64_t rank, std::int64_t team_size,
+                  std::int64_t is_world, const char* file, std::int64_t line) {
+  throw absent_rank_error(*instance, rank, is_world != 0 ? CountedIn::kWorld : CountedIn::kLsa,
+                          team_size, {file, static_cast<int>(line), 0});
 }
 
 template <typename Function>

@@ -24,4 +24,18 @@ TEST_CASE("error: a copy on a rank that memory doesn't reach") {
         "signal and send");
 }
 
+TEST_CASE("error: what adds to a rank that memory doesn't reach is called as in the program") {
+  Program program = parse_program(R"(program @p from "f.py" world 4 lsa 2 {
+  window %w: f32[]
+  scalar %r: i64
+  scalar %v: f32
+} body {
+  %a = at(%w, %r) {team = ""} @ 7:5
+  %t = atomic(%a, %v) {kind = "add", order = "relaxed", scope = "system"} @ 8:5
+})");
+  CHECK(message_of<UserError>([&] {
+          legalise_communication(std::move(program), Target::parse("cpu:world=2x2"));
+        }).starts_with("f.py:7: at: add reaches the 2 ranks of the LSA team, not all 4 of"));
+}
+
 }  // namespace tilewire

@@ -29,9 +29,9 @@ TEST_CASE("error: all copies at once, loaded") {
 }
 
 TEST_CASE("error: all copies at once, and what was there before") {
-  CHECK(message("%t = atomic(%b, %v) {kind = \"add\", order = \"relaxed\", scope = \"system\"}") ==
-        "f.py:7: atomic: .multicast() means all copies at once; what was there before differs from "
-        "copy to copy: use tw.reduce_store(x.multicast()[…], tile), which gives nothing");
+  CHECK(message("%t = atomic(%b, %v) {kind = \"max\", order = \"acq_rel\", scope = \"system\"}") ==
+        "f.py:7: atomic_max: .multicast() means all copies at once; what was there before differs "
+        "from copy to copy: use tw.reduce_store(x.multicast()[…], tile), which gives nothing");
 }
 
 TEST_CASE("error: all copies at once, put") {

@@ -292,4 +292,4 @@ def test_places_that_are_none(to, slot):
 
     error = failure("2", main)
     assert isinstance(error, tw.Error)
-    assert ("there is no rank" if to != 0 else "`ch`: an index outside of [1]") in str(error)
+    assert ("the world has no rank" if to != 0 else "`ch`: an index outside of [1]") in str(error)

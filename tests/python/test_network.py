@@ -2,6 +2,7 @@
 they rely on what it doesn't promise."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -163,7 +164,9 @@ def signal_rank(sem: tw.Semaphore["N"], r: tw.i32):
 def test_a_rank_that_does_not_exist():
     with tw.init(virtual="2x2") as comm, pytest.raises(tw.UserError) as caught:
         signal_rank[1](comm.semaphore(1), 4)
-    assert "there is no rank 4 among 4" in str(caught.value)
+    message = str(caught.value)
+    assert "the world has no rank 4, ranks are 0 to 3; keep it in there, by `r % tw" in message
+    assert re.search(r"\(rank \d, program \(0, 0, 0\)\)", message)
     assert caught.value.line == signal_rank.source.line(signal_rank.source.function) + 1
 
 
@@ -199,7 +202,7 @@ def test_a_rank_that_a_team_has_not_got(world, team, size, what):
             if rank == 0:
                 use_rank[1](*objects, rank, what=what, T=team)
                 continue
-            with pytest.raises(tw.Error, match="there is no rank") as caught:
+            with pytest.raises(tw.Error, match="has no rank") as caught:
                 use_rank[1](*objects, rank, what=what, T=team)
         assert f" {rank}" in str(caught.value)
         assert f"{Path(__file__).name}:" in str(caught.value)

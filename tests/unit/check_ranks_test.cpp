@@ -33,15 +33,17 @@ TEST_CASE("the rail's ranks are checked, which later passes count in the world")
   for (const std::string target : {"cpu:world=2x2", "cpu:world=4", "cpu:world=4x1"}) {
     INFO(target);
     const std::string found = checked(target, "rail", kPut);
-    CHECK(found.find("`y.at(r, team=tw.rail)`: there is no rank r") != std::string::npos);
+    CHECK(found.find("put: `y.at(r, team=tw.rail)`: the rail has no rank r; keep r in it, by `r % "
+                     "tw.world_size(tw.rail)` or under an `if`") != std::string::npos);
     CHECK(checked(target, "rail", kSend, "c").find("`c.at(r, team=tw.rail)`") != std::string::npos);
   }
   CHECK(checked("cpu:world=6x2", "rail", kPut).find("ranks are 0 to 5") != std::string::npos);
 }
 
 TEST_CASE("ranks of a team of one are checked") {
-  CHECK(checked("cpu:world=1", "", kPut).find("`y.at(r)`: there is no rank r") !=
-        std::string::npos);
+  CHECK(checked("cpu:world=1", "", kPut)
+            .find("`y.at(r)`: the world has no rank r; keep r in it, by "
+                  "`r % tw.world_size()`") != std::string::npos);
   CHECK(checked("cpu:world=4x1", "lsa", kPut).find("ranks are 0 to 0") != std::string::npos);
 }
 
@@ -49,7 +51,14 @@ TEST_CASE("where loads, stores and the network find out, nothing is checked befo
   CHECK(checked("cpu:world=2x2", "", kPut).empty());
   CHECK(checked("cpu:world=2x2", "lsa", kPut).empty());
   CHECK(checked("cpu:world=4", "lsa", kSend, "c").empty());
-  CHECK(checked("sm_90a:world=4,lsa=2,gin=1", "rail", kPut).empty());
+}
+
+TEST_CASE("on GPUs, nothing finds out later") {
+  const std::string target = "sm_90a:world=4,lsa=2,gin=1";
+  CHECK(checked(target, "", kPut).find("ranks are 0 to 3") != std::string::npos);
+  CHECK(checked(target, "lsa", kPut).find("the LSA team has no rank r") != std::string::npos);
+  CHECK(checked(target, "rail", kPut).find("the rail has no rank r") != std::string::npos);
+  CHECK(checked(target, "", kSend, "c").find("send: `c.at(r)`") != std::string::npos);
 }
 
 TEST_CASE("channels count ranks in the world, and would take a team's for another one's") {
@@ -66,7 +75,7 @@ TEST_CASE("a place where nothing is done is not checked, nor a rank that is know
                    known + number + "}\n%b = at(%y, %k) {team = \"rail\"}\nput(%b, %y)\n");
   };
   CHECK(at("1").empty());
-  CHECK(at("2").find("there is no rank r") != std::string::npos);
+  CHECK(at("2").find("the rail has no rank r") != std::string::npos);
 }
 
 }  // namespace tilewire

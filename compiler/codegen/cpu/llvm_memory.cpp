@@ -57,6 +57,7 @@ llvm::Value* LlvmEmitter::world_rank(const Statement& statement, llvm::Value* me
           const CpuScalar arguments[] = {
               as_index(member),
               scalars_.integer(program_.lsa_size, kIndex),
+              scalars_.integer(program_.lsa_size == program_.world_size ? 1 : 0, kIndex),
               {builder_.CreateGlobalStringPtr(statement.location.file_name()), DType::kI8},
               scalars_.integer(statement.location.line, kIndex)};
           call_runtime("tilewire_no_such_rank", arguments);

@@ -75,9 +75,12 @@ void bring_loads_forward(std::span<const Statement*> stretch, int num_threads) {
   }
   std::vector<EarlyLoad> loads;
   std::int64_t num_own_bytes = 0;
+  bool is_asserted = false;  // that the peer is there, perhaps
   for (const Statement* load : stretch) {
     EarlyLoad early;
-    if (load->op->effect != Effect::kReads || !collect(*load, num_threads, late, early.cone)) {
+    is_asserted |= load->is("assert");
+    if (load->op->effect != Effect::kReads || (is_asserted && is_from_peer(*load)) ||
+        !collect(*load, num_threads, late, early.cone)) {
       continue;
     }
     const Type& type = load->result()->type;
