@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxForms = 32;
 
+thread_local bool holds_calls = false;
+
 /// pybind11's `gil_scoped_release` without its bookkeeping, which costs as much as the rest.
 class WithoutGil {
  public:
@@ -114,12 +116,16 @@ Launcher::Launcher(py::object fallback, std::vector<CallParameter> parameters,
 }
 
 PyObject* Launcher::call(PyObject* const* args, std::size_t nargsf, PyObject* names) {
-  if (!forms_.empty() && launch(args, PyVectorcall_NARGS(nargsf), names)) Py_RETURN_NONE;
+  if (!forms_.empty() && !holds_calls && launch(args, PyVectorcall_NARGS(nargsf), names)) {
+    Py_RETURN_NONE;
+  }
   if (PyErr_Occurred() != nullptr) return nullptr;
   // The fallback may drop the last reference to itself.
   const py::object fallback = fallback_;
   return PyObject_Vectorcall(fallback.ptr(), args, nargsf, names);
 }
+
+bool Launcher::hold_calls(bool held) { return std::exchange(holds_calls, held); }
 
 void Launcher::add(std::shared_ptr<LaunchTarget> target, const py::dict& constants,
                    std::optional<LocalFacts> facts) {

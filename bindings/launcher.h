@@ -45,6 +45,9 @@ class Launcher {
   void add(std::shared_ptr<LaunchTarget> target, const pybind11::dict& constants,
            std::optional<LocalFacts> facts);
   std::size_t num_forms() const { return forms_.size(); }
+
+  /// Whether this thread's calls all go to their fallbacks; returns what was said before.
+  static bool hold_calls(bool held);
   int traverse(visitproc visit, void* arg) const;
 
  private:

@@ -198,6 +198,10 @@ void bind_launcher(py::module_& module) {
   if (type == nullptr) throw py::error_already_set();
   module.add_object("Launcher", py::reinterpret_steal<py::object>(type));
   rethrow_function = py::cpp_function(&rethrow).release().ptr();
+  module.def(
+      "hold_launches", &Launcher::hold_calls, py::arg("held"),
+      "Whether all launches of this thread go to their launchers' fallbacks, also those that "
+      "a form serves; returns what was said before.");
 }
 
 }  // namespace tilewire::bindings

@@ -27,6 +27,7 @@ from tilewire.lane import Lane as Lane
 from tilewire.objects import Channel as Channel
 from tilewire.objects import Flag as Flag
 from tilewire.objects import Semaphore as Semaphore
+from tilewire.precompile import precompile as precompile
 from tilewire.spawn import spawn as spawn
 from tilewire.window import Window as Window
 

@@ -18,14 +18,16 @@ from tilewire.copies import (
     raise_on_host,
 )
 from tilewire.creation import Creation
-from tilewire.errors import UserError
+from tilewire.errors import Error, UserError
 from tilewire.host_view import Rows, ranks_of
 from tilewire.lane import Lane, Lanes
+from tilewire.precompile import planned_here
 
 if TYPE_CHECKING:
     from tilewire.kernel import Grid, Kernel
     from tilewire.objects import Element
     from tilewire.place import Place
+    from tilewire.precompile import Precompilation
     from tilewire.window import Symmetric
 
 
@@ -111,7 +113,8 @@ class Communicator(Creation):
         for rank in ranks_of(self):
             own_to, own_source, raised = (of_rank(self, each, rank) for each in (to, source, then))
             sides = check_copy(self, own_to, own_source, raised, rank)
-            self._copy(rank, *sides, raised, stream)
+            if planned_here() is None:
+                self._copy(rank, *sides, raised, stream)
 
     def _copy(
         self, rank: int, to: Rows, source: Rows, then: FilledElement | None, stream: Any
@@ -131,7 +134,7 @@ class Communicator(Creation):
         if fill.stream is not None:
             raise UserError("flag.fill: the CPU has no streams")
         fill.flag.is_filled = True
-        for rank in ranks_of(self):
+        for rank in ranks_of(self) if planned_here() is None else ():
             count_on_host(fill.flag, rank)
 
     def _tell(self, key: int) -> None:
@@ -177,6 +180,24 @@ class Communicator(Creation):
     ) -> None:
         """Compiles where needed and launches; `bound` maps parameters to arguments."""
         raise NotImplementedError
+
+    def plan(
+        self,
+        planned: Precompilation,
+        kernel: Kernel,
+        grid: Grid,
+        place: Place,
+        bound: dict[str, Any],
+    ) -> None:
+        """Adds what such a launch would compile."""
+        from tilewire.launch import Call
+
+        call = Call(kernel, bound)
+        planned.add(self, kernel, call.specialisation, call.facts)
+
+    def with_reason(self, error: UserError) -> Error:
+        """An error of the compiler, with why this communicator lacks what it asks for."""
+        return error
 
     def __enter__(self) -> Communicator:
         return self

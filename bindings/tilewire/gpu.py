@@ -11,7 +11,7 @@ from tilewire import _tilewire
 from tilewire._tilewire import Target
 from tilewire.communicator import Communicator, forget
 from tilewire.copies import CopyEngines
-from tilewire.errors import UserError
+from tilewire.errors import Error, UserError
 from tilewire.lane import Lane, Lanes
 from tilewire.launch import Call
 from tilewire.objects import Request, check_reserve, make_symmetric
@@ -48,13 +48,16 @@ def _compile(
     try:
         return kernel.compile(target, specialisation, facts)
     except UserError as error:
-        answers = world.capabilities[1] if world is not None else []
-        reasons = {name: reason for name, has, reason, _ in answers if not has}
-        for word, name in _FEATURES.items():
-            if word in error.message and name in reasons:
-                note = f"this communicator has no {name}: {reasons[name]}"
-                raise error.with_note(note) from None
-        raise
+        raise _with_reason(world, error) from None
+
+
+def _with_reason(world: Any, error: UserError) -> Error:
+    answers = world.capabilities[1] if world is not None else []
+    reasons = {name: reason for name, has, reason, _ in answers if not has}
+    for word, name in _FEATURES.items():
+        if word in error.message and name in reasons:
+            return error.with_note(f"this communicator has no {name}: {reasons[name]}")
+    return error
 
 
 def _view_of(
@@ -107,6 +110,9 @@ class _GpuLauncher(Communicator):
     def _load(self, compiled: Compiled) -> Any:
         num_bytes = self._world.device_comm_bytes if self._world is not None else 0
         return _load(compiled, self._device, num_bytes)
+
+    def with_reason(self, error: UserError) -> Error:
+        return _with_reason(self._world, error)
 
     def _choose(self, kernel: Kernel, grid: Grid, call: Call, place: Place) -> tuple[Any, int]:
         """The kernel to launch, and how many instances may run at once (0: nothing bounds it)."""
@@ -274,12 +280,8 @@ class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
         self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]
     ) -> None:
         given = [each for each in calls if each is not None]
-        specialisation = given[0].specialisation
-        facts = [
-            kernel.facts_that_matter(self.target, specialisation, each.facts) for each in given
-        ]
-        common = facts[0] if all(each == facts[0] for each in facts) else None
-        compiled = _compile(self._world, kernel, self.target, specialisation, common)
+        [common] = self._facts_of(kernel, given)
+        compiled = _compile(self._world, kernel, self.target, given[0].specialisation, common)
         require_all_ranks(kernel, compiled, calls)
         place.require_one_lane(compiled.artifact)
         loaded = _load(compiled, self._device, self._world.device_comm_bytes)
@@ -292,6 +294,17 @@ class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
             place.stream,
             place.lane_number,
         )
+
+    def _facts_of(self, kernel: Kernel, calls: list[Call]) -> list[Any]:
+        """Those that all have: one kernel serves all ranks."""
+        specialisation = calls[0].specialisation
+        facts = [
+            kernel.facts_that_matter(self.target, specialisation, each.facts) for each in calls
+        ]
+        return [facts[0] if all(each == facts[0] for each in facts) else None]
+
+    def with_reason(self, error: UserError) -> Error:
+        return _with_reason(self._world, error)
 
     def _values_of(self, call: Call, rank: int) -> list[Any]:
         return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -55,6 +55,14 @@ def check_grid(grid: Any) -> Grid:
     return items[0] if len(items) == 1 else items
 
 
+class Form(NamedTuple):
+    """Arguments that the same code serves."""
+
+    specialisation: Specialisation
+    target: Target
+    facts: Any  # _tilewire.LocalFacts; None: any
+
+
 class Kernel:
     """What `@tw.kernel` makes of a function. `kernel[grid](args)` launches it.
 
@@ -67,7 +75,7 @@ class Kernel:
         self.function = function
         self.name = function.__name__
         self.signature = Signature.of(function, self.source)
-        self._compiled: dict[Any, Compiled] = {}
+        self._compiled: dict[Form, Compiled] = {}
         self._depends_on_maps: dict[Any, bool] = {}  # by specialisation and target
         self._launchers: dict[Any, Any] = {}
 
@@ -120,6 +128,9 @@ class Kernel:
         """What has been compiled so far, in order."""
         return list(self._compiled.values())
 
+    def is_compiled(self, form: Form) -> bool:
+        return form in self._compiled
+
     def program(self, target: Target | str, specialisation: Specialisation) -> Program:
         """The IR for one signature and target."""
         target = Target(target) if isinstance(target, str) else target
@@ -130,20 +141,34 @@ class Kernel:
     ) -> Compiled:
         """The machine code for one signature, target and `facts` about arguments; cached."""
         target = Target(target) if isinstance(target, str) else target
+        form, program = self.form_of(target, specialisation, facts)
+        found = self._compiled.get(form)
+        return found or self.compile_form(form, program or self.program_of(form))
+
+    def form_of(
+        self, target: Target, specialisation: Specialisation, facts: Any
+    ) -> tuple[Form, Program | None]:
+        """What makes a difference to the code; and its program, where finding that out took one."""
         program = None
         if (specialisation, target) not in self._depends_on_maps:
             program = self.program(target, specialisation)
             self._depends_on_maps[specialisation, target] = program.depends_on_maps(target)
-        facts = self.facts_that_matter(target, specialisation, facts)
-        key = (specialisation, target, facts)
-        found = self._compiled.get(key)
-        if found is None:
-            program = program or self.program(target, specialisation)
-            if facts is not None:
-                program.set_facts(facts)
-            found = Compiled(*_tilewire.compile(program, target))
-            self._compiled[key] = found
-        return found
+        form = Form(specialisation, target, self.facts_that_matter(target, specialisation, facts))
+        if program is not None and form.facts is not None:
+            program.set_facts(form.facts)
+        return form, program
+
+    def program_of(self, form: Form) -> Program:
+        """The IR with the form's facts."""
+        program = self.program(form.target, form.specialisation)
+        if form.facts is not None:
+            program.set_facts(form.facts)
+        return program
+
+    def compile_form(self, form: Form, program: Program) -> Compiled:
+        """The machine code of `program`, which is that of `form`; any thread may call."""
+        compiled = Compiled(*_tilewire.compile(program, form.target))
+        return self._compiled.setdefault(form, compiled)
 
     def facts_that_matter(self, target: Target, specialisation: Specialisation, facts: Any) -> Any:
         """`facts` without those that make no difference to the code, so that launches which differ

@@ -9,6 +9,7 @@ from tilewire.communicator import Communicator, current
 from tilewire.errors import UserError
 from tilewire.frontend.signature import ArrayArgument
 from tilewire.place import Place, find_communicator, find_place
+from tilewire.precompile import planned_here
 
 if TYPE_CHECKING:
     from tilewire.frontend.signature import Parameter, Specialisation
@@ -68,7 +69,7 @@ def launch(
     if comm is None:
         launch_alone(kernel, grid, stream, bound, launcher)
         return
-    comm.launch(kernel, grid, find_place(kernel, bound, comm, stream, lane), bound, launcher)
+    _launch_on(comm, kernel, grid, find_place(kernel, bound, comm, stream, lane), bound, launcher)
 
 
 def _current_for(device: str | None) -> Communicator | None:
@@ -86,7 +87,23 @@ def launch_alone(
     from tilewire.this_process import local_communicator
 
     alone = local_communicator(_device_of(kernel, bound) or "cpu")
-    alone.launch(kernel, grid, Place(stream, None), bound, launcher)
+    _launch_on(alone, kernel, grid, Place(stream, None), bound, launcher)
+
+
+def _launch_on(
+    comm: Communicator,
+    kernel: Kernel,
+    grid: Grid,
+    place: Place,
+    bound: dict[str, Any],
+    launcher: Any,
+) -> None:
+    """Inside of `tw.precompile` a launch is planned only."""
+    planned = planned_here()
+    if planned is None:
+        comm.launch(kernel, grid, place, bound, launcher)
+    else:
+        comm.plan(planned, kernel, grid, place, bound)
 
 
 def _device_of(kernel: Kernel, bound: dict[str, Any]) -> str | None:

@@ -13,7 +13,8 @@ from tilewire.communicator import Communicator, forget
 from tilewire.errors import BackendError, HangError, UserError
 from tilewire.kernel import Auto
 from tilewire.lane import MAX_LANES, Lane, Lanes, call_of
-from tilewire.launch import Call
+from tilewire.launch import Call, launch_alone
+from tilewire.launch_order import LaunchOrder
 from tilewire.objects import Request, check_reserve, make_symmetric
 from tilewire.place import Place
 from tilewire.types import ArrayAnnotation
@@ -21,6 +22,7 @@ from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
     from tilewire.kernel import Compiled, Grid, Kernel
+    from tilewire.precompile import Precompilation
 
 
 NUM_SMS = 132  # what budgets of lanes are measured by, as on the GPU of `resident_limit`
@@ -111,39 +113,6 @@ class HostWorld:
         given = [each for each in requests if each is not None]
         least = min(each.auto_grid(self.world.resident_limit) for each in given)
         self.world.launch([each and each.as_launch(least) for each in requests])
-
-
-class LaunchOrder:
-    """Checks that all ranks make the same two-sided launches in the same order."""
-
-    def __init__(self, size: int) -> None:
-        self._counts = [0] * size
-        self._has_failed = False
-        self._first: dict[int, tuple[int, Any, str]] = {}  # by number; until all ranks have made it
-
-    def add(self, rank: int, protocol: Any, described: str) -> None:
-        """The next launch of `rank`. HangError where another rank's of that number differs."""
-        number = self._counts[rank]
-        self._counts[rank] += 1
-        first_rank, first_protocol, first = self._first.setdefault(
-            number, (rank, protocol, described)
-        )
-        if protocol != first_protocol:
-            self._has_failed = True
-            raise HangError(
-                f"ranks launch different things: rank {first_rank} {first}, rank {rank} {described}"
-            )
-        if min(self._counts) > number:
-            del self._first[number]
-
-    def require_complete(self) -> None:
-        """HangError where a rank has left out what another one launched."""
-        for number, (rank, _, described) in () if self._has_failed else self._first.items():
-            missing = next(r for r, count in enumerate(self._counts) if count <= number)
-            raise HangError(
-                f"ranks launch different things: rank {rank} {described}, rank {missing} returned "
-                f"without launching it"
-            )
 
 
 class HostRequest:
@@ -338,14 +307,38 @@ class VirtualCommunicator(Communicator):
     def launch(
         self, kernel: Kernel, grid: Grid, place: Place, bound: dict[str, Any], launcher: Any
     ) -> None:
-        is_shared = any(isinstance(value, list | Symmetric) for value in bound.values())
-        if not is_shared and not place.is_said:
-            from tilewire.launch import launch_alone
-
+        if self._runs_alone(place, bound):
             launch_alone(kernel, grid, place.stream, bound, launcher)
             return
         if self._is_aborted:
             self._require_open()
+        self.launch_calls(kernel, grid, place, self._calls(kernel, bound))
+
+    def plan(
+        self,
+        planned: Precompilation,
+        kernel: Kernel,
+        grid: Grid,
+        place: Place,
+        bound: dict[str, Any],
+    ) -> None:
+        if self._runs_alone(place, bound):
+            launch_alone(kernel, grid, place.stream, bound, None)
+            return
+        calls = [each for each in self._calls(kernel, bound) if each is not None]
+        for facts in self._facts_of(kernel, calls):
+            planned.add(self, kernel, calls[0].specialisation, facts)
+
+    def _runs_alone(self, place: Place, bound: dict[str, Any]) -> bool:
+        is_shared = any(isinstance(value, list | Symmetric) for value in bound.values())
+        return not is_shared and not place.is_said
+
+    def _facts_of(self, kernel: Kernel, calls: list[Call]) -> list[Any]:
+        """Of the forms that these calls, one for each rank, are launched in."""
+        return [each.facts for each in calls]
+
+    def _calls(self, kernel: Kernel, bound: dict[str, Any]) -> list[Call | None]:
+        """Each rank's arguments, whose specialisation is the same; None: it launches nothing."""
         calls: list[Call | None] = []
         for rank in range(self.size):
             chosen = self._of_rank(kernel, bound, rank)
@@ -360,7 +353,7 @@ class VirtualCommunicator(Communicator):
                     f"kernel `{kernel.name}`: the arguments of ranks {given[0]} and {rank} differ "
                     f"in dtype, rank or constants"
                 )
-        self.launch_calls(kernel, grid, place, calls)
+        return calls
 
     def launch_calls(
         self, kernel: Kernel, grid: Grid, place: Place, calls: list[Call | None]
