@@ -15,11 +15,10 @@ namespace tilewire {
 namespace {
 
 const std::map<std::string_view, AtomicKind>& kinds() {
-  static const std::map<std::string_view, AtomicKind> kinds = {{"add", AtomicKind::kAdd},
-                                                               {"min", AtomicKind::kMin},
-                                                               {"max", AtomicKind::kMax},
-                                                               {"exchange", AtomicKind::kExchange},
-                                                               {"cas", AtomicKind::kCas}};
+  static const std::map<std::string_view, AtomicKind> kinds = {
+      {"add", AtomicKind::kAdd},           {"min", AtomicKind::kMin}, {"max", AtomicKind::kMax},
+      {"and", AtomicKind::kAnd},           {"or", AtomicKind::kOr},   {"xor", AtomicKind::kXor},
+      {"exchange", AtomicKind::kExchange}, {"cas", AtomicKind::kCas}};
   return kinds;
 }
 
@@ -44,16 +43,9 @@ std::string called(const Attributes& attributes) {
 }
 
 void check_attributes(const OpCall& call) {
-  require_one_of(call, "kind", {"add", "min", "max", "exchange", "cas"});
+  require_one_of(call, "kind", {"add", "min", "max", "and", "or", "xor", "exchange", "cas"});
   require_one_of(call, "order", {"relaxed", "acquire", "release", "acq_rel"});
   require_one_of(call, "scope", {"cta", "gpu", "system"});
-}
-
-void check_dtype(const OpCall& call, DType dtype) {
-  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-  if (num_bytes(dtype) >= 4 || is_half) return;
-  call.fail(
-      fmt::format("works on i32, u32, i64, u64, f16, bf16, f32 and f64, found {}", name_of(dtype)));
 }
 
 /// The value, then what it is compared with.
@@ -62,7 +54,7 @@ std::size_t num_values(const OpCall& call) { return text_attribute(call, "kind")
 std::vector<Type> infer_atomic(const OpCall& call) {
   check_attributes(call);
   const Type loaded = accessed_type(call, require_view(call, 0));
-  check_dtype(call, loaded.dtype);
+  check_atomic(call, text_attribute(call, "kind"), loaded.dtype);
   const std::size_t values = num_values(call);
   const bool has_where = flag_attribute(call, "where");
   if (call.operands.size() != 1 + values + (has_where ? 1 : 0)) {
@@ -81,7 +73,7 @@ std::vector<Type> infer_atomic(const OpCall& call) {
 std::vector<Type> infer_tile_atomic(const OpCall& call) {
   check_attributes(call);
   const Type& pointer = require_pointer(call, 0);
-  check_dtype(call, pointer.dtype);
+  check_atomic(call, text_attribute(call, "kind"), pointer.dtype);
   const auto& shape = integers_attribute(call, "shape");
   const Type tile = shape.empty() ? Type::scalar(pointer.dtype) : Type::tile(pointer.dtype, shape);
   const std::size_t values = num_values(call);
@@ -101,7 +93,8 @@ void emit_cpu_tile_atomic(const Statement& statement, CpuEmitter& emitter) {
 
 std::vector<AttributeSpec> atomic_attributes() {
   return {
-      {"kind", AttributeSpec::Kind::kText, true, "`add`, `min`, `max`, `exchange` or `cas`"},
+      {"kind", AttributeSpec::Kind::kText, true,
+       "`add`, `min`, `max`, `and`, `or`, `xor`, `exchange` or `cas`"},
       {"order", AttributeSpec::Kind::kText, true, "`relaxed`, `acquire`, `release` or `acq_rel`"},
       {"scope", AttributeSpec::Kind::kText, true, "`cta`, `gpu` or `system`"}};
 }
@@ -148,6 +141,17 @@ OpInfo tile_atomic_op() {
 }
 
 }  // namespace
+
+void check_atomic(const OpCall& call, std::string_view kind, DType dtype) {
+  const bool is_bitwise = kind == "and" || kind == "or" || kind == "xor";
+  if (is_bitwise && is_float(dtype)) {
+    call.fail(fmt::format("works on the bits of integers, found {}", name_of(dtype)));
+  }
+  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
+  if (num_bytes(dtype) >= 4 || is_half) return;
+  call.fail(
+      fmt::format("works on i32, u32, i64, u64, f16, bf16, f32 and f64, found {}", name_of(dtype)));
+}
 
 Atomic Atomic::of(const Statement& statement) {
   return {kinds().at(statement.text("kind")), orders().at(statement.text("order")),

@@ -4,10 +4,11 @@
 #include <string_view>
 
 #include "compiler/ir/program.h"
+#include "compiler/ops/op.h"
 
 namespace tilewire {
 
-enum class AtomicKind : std::uint8_t { kAdd, kMin, kMax, kExchange, kCas };
+enum class AtomicKind : std::uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange, kCas };
 enum class AtomicOrder : std::uint8_t { kRelaxed, kAcquire, kRelease, kAcqRel };
 
 /// What a `tile_atomic` does to each element, beside where (TileAccess).
@@ -20,5 +21,8 @@ struct Atomic {
   bool acquires() const;
   bool releases() const;
 };
+
+/// UserError where no atomic of the kind changes elements of this dtype.
+void check_atomic(const OpCall& call, std::string_view kind, DType dtype);
 
 }  // namespace tilewire

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/copy.h"
 #include "compiler/ops/all_ops.h"
+#include "compiler/ops/atomic.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/memory.h"
 #include "templates/tilewire/copy_layout.cuh"
@@ -88,11 +89,7 @@ std::vector<Type> infer_all_reduce_load(const OpCall& call) {
 std::vector<Type> infer_reduce_store(const OpCall& call) {
   require_one_of(call, "order", {"any"});
   const Type accessed = accessed_type(call, require_view(call, 0));
-  const std::string operation = operation_of(call);
-  if (operation != "add" && operation != "min" && operation != "max") {
-    call.fail(fmt::format("op=\"{}\" is unknown; one of: add, min, max", operation));
-  }
-  check_reduction(call, accessed.dtype);
+  check_atomic(call, check_reduction(call, accessed.dtype), accessed.dtype);
   check_fits(call, call.operands[1], accessed, "the value");
   return {};
 }

@@ -45,6 +45,15 @@ struct AtomicMax {
     return Narrow<T>::of(Maximum::of(widen(before), widen(value)));
   }
 };
+/// Of the bits of integers, for all of which the GPU has them.
+struct AtomicBitwise {
+  static constexpr bool kReduces = true;
+  template <typename T>
+  static constexpr bool kIsInstruction = true;
+};
+struct AtomicAnd : AtomicBitwise {};
+struct AtomicOr : AtomicBitwise {};
+struct AtomicXor : AtomicBitwise {};
 struct AtomicExchange {
   static constexpr bool kReduces = false;
   template <typename T>
@@ -118,6 +127,15 @@ TILEWIRE_ATOMIC(AtomicMax, int32_t, "max.s32", "r")
 TILEWIRE_ATOMIC(AtomicMax, uint32_t, "max.u32", "r")
 TILEWIRE_ATOMIC(AtomicMax, int64_t, "max.s64", "l")
 TILEWIRE_ATOMIC(AtomicMax, uint64_t, "max.u64", "l")
+#define TILEWIRE_ATOMIC_BITWISE(T, bits, letter)     \
+  TILEWIRE_ATOMIC(AtomicAnd, T, "and." bits, letter) \
+  TILEWIRE_ATOMIC(AtomicOr, T, "or." bits, letter)   \
+  TILEWIRE_ATOMIC(AtomicXor, T, "xor." bits, letter)
+TILEWIRE_ATOMIC_BITWISE(int32_t, "b32", "r")
+TILEWIRE_ATOMIC_BITWISE(uint32_t, "b32", "r")
+TILEWIRE_ATOMIC_BITWISE(int64_t, "b64", "l")
+TILEWIRE_ATOMIC_BITWISE(uint64_t, "b64", "l")
+#undef TILEWIRE_ATOMIC_BITWISE
 TILEWIRE_FETCH(AtomicExchange, int32_t, "exch.b32", "r")
 TILEWIRE_FETCH(AtomicExchange, uint32_t, "exch.b32", "r")
 TILEWIRE_FETCH(AtomicExchange, int64_t, "exch.b64", "l")

@@ -17,9 +17,15 @@ struct MultimemMin {
 struct MultimemMax {
   using Atomic = AtomicMax;
 };
-struct MultimemAnd {};
-struct MultimemOr {};
-struct MultimemXor {};
+struct MultimemAnd {
+  using Atomic = AtomicAnd;
+};
+struct MultimemOr {
+  using Atomic = AtomicOr;
+};
+struct MultimemXor {
+  using Atomic = AtomicXor;
+};
 
 /// Whether several elements go in one reduction: floats of up to 32 bits do.
 template <typename T>

@@ -55,6 +55,30 @@ def atomic_max(
 
 
 @builtin
+def atomic_and(
+    call: Call, view: Any, value: Any, where: Any = None, *, order: Any = "acq_rel", scope: Any = ""
+) -> Value:
+    """Keeps the bits of each integer of a view that the value has; gives what was there before."""
+    return _atomic(call, "and", view, value, _options(call, view, (value,), where, order, scope))
+
+
+@builtin
+def atomic_or(
+    call: Call, view: Any, value: Any, where: Any = None, *, order: Any = "acq_rel", scope: Any = ""
+) -> Value:
+    """Sets the value's bits in each integer of a view; gives what was there before."""
+    return _atomic(call, "or", view, value, _options(call, view, (value,), where, order, scope))
+
+
+@builtin
+def atomic_xor(
+    call: Call, view: Any, value: Any, where: Any = None, *, order: Any = "acq_rel", scope: Any = ""
+) -> Value:
+    """Flips the value's bits in each integer of a view; gives what was there before."""
+    return _atomic(call, "xor", view, value, _options(call, view, (value,), where, order, scope))
+
+
+@builtin
 def atomic_exchange(
     call: Call, view: Any, value: Any, where: Any = None, *, order: Any = "acq_rel", scope: Any = ""
 ) -> Value:

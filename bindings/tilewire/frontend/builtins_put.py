@@ -118,6 +118,7 @@ def reduce_store(
     """Adds a tile to a part of a window in every rank's copy: when all ranks have, and met at a
     barrier, each copy holds what it held before plus the sum over the ranks. Unordered, rounding to
     the window's dtype each time, so that copies may differ in their last bits. `op`: or the `"min"`
-    or `"max"` stays. By multimem where there is; of `x.multicast()[…]`, always."""
+    or `"max"` stays, or integers' bits are combined, `"and"`, `"or"`, `"xor"`. By multimem where
+    there is; of `x.multicast()[…]`, always."""
     names = _reduction(call, op, order, team)
     call.build("reduce_store", _view(call, view), call.operand(value, "the value"), *names)

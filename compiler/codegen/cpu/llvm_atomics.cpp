@@ -31,6 +31,12 @@ llvm::AtomicRMWInst::BinOp operation_of(AtomicKind kind, DType dtype) {
       return is_float(dtype) ? Op::BAD_BINOP : is_signed(dtype) ? Op::Min : Op::UMin;
     case AtomicKind::kMax:
       return is_float(dtype) ? Op::BAD_BINOP : is_signed(dtype) ? Op::Max : Op::UMax;
+    case AtomicKind::kAnd:
+      return Op::And;
+    case AtomicKind::kOr:
+      return Op::Or;
+    case AtomicKind::kXor:
+      return Op::Xor;
     case AtomicKind::kExchange:
       return Op::Xchg;
     case AtomicKind::kCas:

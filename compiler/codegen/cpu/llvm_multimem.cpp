@@ -18,10 +18,10 @@ CpuReduction reduction_of(std::string_view operation) {
 }
 
 Atomic atomic_of(std::string_view operation) {
-  const AtomicKind kind = operation == "min"   ? AtomicKind::kMin
-                          : operation == "max" ? AtomicKind::kMax
-                                               : AtomicKind::kAdd;
-  return {kind, AtomicOrder::kRelaxed, "system"};
+  static const std::map<std::string_view, AtomicKind> kinds = {
+      {"add", AtomicKind::kAdd}, {"min", AtomicKind::kMin}, {"max", AtomicKind::kMax},
+      {"and", AtomicKind::kAnd}, {"or", AtomicKind::kOr},   {"xor", AtomicKind::kXor}};
+  return {kinds.at(operation), AtomicOrder::kRelaxed, "system"};
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ std::string_view function_of(AtomicKind kind) {
       return "AtomicMin";
     case AtomicKind::kMax:
       return "AtomicMax";
+    case AtomicKind::kAnd:
+      return "AtomicAnd";
+    case AtomicKind::kOr:
+      return "AtomicOr";
+    case AtomicKind::kXor:
+      return "AtomicXor";
     case AtomicKind::kExchange:
       return "AtomicExchange";
     case AtomicKind::kCas:

@@ -140,8 +140,24 @@ def test_bits_into_all_copies(diagnose):
     def f(x: tw.Window["N"]):
         tw.reduce_store(x[tw.ds(0, 4)], 1, op="or")  # error
 
-    message, _ = diagnose(f, x="window:i32[?]")
-    assert 'op="or" is unknown; one of: add, min, max' in message
+    message, _ = diagnose(f, x="window:f32[?]")
+    assert 'reduce_store: op="or" works on the bits of integers, found f32' in message
+
+
+def test_bits_of_floats_in_one_step(diagnose):
+    def f(x: tw.Window["N"]):
+        tw.atomic_xor(x[tw.ds(0, 4)], 1)  # error
+
+    message, _ = diagnose(f, x="window:f32[?]")
+    assert message == "atomic_xor: works on the bits of integers, found f32"
+
+
+def test_narrow_integers_into_all_copies(diagnose):
+    def f(x: tw.Window["N"]):
+        tw.reduce_store(x[tw.ds(0, 4)], 1, op="or")  # error
+
+    message, _ = diagnose(f, target="cpu:world=2", x="window:i8[?]")
+    assert message.startswith("reduce_store: works on i32, u32, i64, u64, f16, bf16, f32 and f64")
 
 
 def test_an_unknown_operation_into_all_copies(diagnose):
@@ -149,8 +165,7 @@ def test_an_unknown_operation_into_all_copies(diagnose):
         tw.reduce_store(x[tw.ds(0, 4)], 1, op="mul")  # error
 
     message, _ = diagnose(f, x="window:f32[?]")
-    assert 'op="mul" is unknown; one of: add, min, max' in message
-    assert "xor" not in message  # which it would refuse next
+    assert 'op="mul" is unknown; one of: add, min, max, and, or, xor' in message
 
 
 def test_multimem_is_for_virtual_ranks_of_the_cpu():

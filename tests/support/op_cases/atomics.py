@@ -66,6 +66,37 @@ def atomic_returns_what_was_there(
 
 @op_case(
     "atomic",
+    inputs=lambda make: {
+        "x": make.values(None, make.dtype, 0, 100),
+        "bits": make.values((3, make.shape[1]), make.dtype, 0, 100),
+        "y": make.output(),
+    },
+    reference=lambda x, bits: {
+        "bits": np.stack([
+            np.bitwise_and.reduce(x) & bits[0],
+            np.bitwise_or.reduce(x) | bits[1],
+            np.bitwise_xor.reduce(x) ^ bits[2],
+        ]),
+        "y": x & 12,
+        "x": x & 3,
+    },
+    dtypes=(tw.i32, tw.u32, tw.i64, tw.u64),
+    grid=3,
+)  # fmt: skip
+@tw.kernel
+def atomic_bits(
+    x: tw.Tensor["T", "H"], bits: tw.Tensor["B", "H"], y: tw.Tensor["T", "H"], *, H: tw.const
+):
+    for row in tw.persistent(T):
+        tile = tw.load(x[row, :])
+        tw.atomic_and(bits[0, :], tile)
+        tw.atomic_or(bits[1, :], tile, order="relaxed")
+        tw.atomic_xor(bits[2, :], tile, order="release")
+        tw.store(y[row, :], tw.atomic_and(x[row, :], 3) & 12)
+
+
+@op_case(
+    "atomic",
     inputs=lambda make: {"x": make.integers(-1, 12), "bins": whole(make, 10)},
     reference=lambda x, bins: {"bins": bins + [(x == i).sum() for i in range(10)]},
     dtypes=DTYPES,

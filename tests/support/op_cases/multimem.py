@@ -83,6 +83,41 @@ def reduce_into_all_copies(
     tw.barrier()
 
 
+def folded(function):
+    """What each rank's copy holds when all ranks' tiles have been combined into it."""
+    return lambda x, copies: [function(function(each, x[0]), x[1]) for each in copies]
+
+
+@op_case(
+    "reduce_store",
+    inputs=lambda make: {name: make.values(None, make.dtype, 0, 100)
+                         for name in ("x", "both", "some", "odd")},
+    reference=lambda x, both, some, odd: {
+        "both": folded(np.bitwise_and)(x, both),
+        "some": folded(np.bitwise_or)(x, some),
+        "odd": folded(np.bitwise_xor)(x, odd),
+    },
+    dtypes=WORDS,
+    world=2,
+    multimem=True,
+    grid=2,
+)  # fmt: skip
+@tw.kernel
+def combine_bits_of_all_copies(
+    x: tw.Tensor["T", "H"], both: tw.Window["T", "H"], some: tw.Window["T", "H"],
+    odd: tw.Window["T", "H"], *, H: tw.const
+):  # fmt: skip
+    for row in tw.persistent(T):
+        tile = tw.load(x[row, :])
+        tw.reduce_store(both[row, :], tile, op="and")
+        tw.reduce_store(some[row, :], tile, op="or")
+        if tw.target.multimem:
+            tw.reduce_store(odd.multicast()[row, :], tile, op="xor")
+        else:
+            tw.reduce_store(odd[row, :], tile, op="xor")
+    tw.barrier()
+
+
 @op_case(
     "all_reduce_load",
     inputs=lambda make: {
