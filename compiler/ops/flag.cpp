@@ -67,7 +67,7 @@ void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
 
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
-  const bool is_producer = statement.flag("producer");
+  const std::string group = waiting_group(statement);
   emitter.include("flag.cuh");
   const std::string arguments =
       fmt::format("{}, {}, {}, lane, {}, {}", emitter.argument(access.pointer),
@@ -76,10 +76,12 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const std::string text =
       access.num_elements() == 1
           ? fmt::format("tw::wait_flag<{}{}>({});", object_scope(statement),
-                        is_producer ? ", tw::ProducerThread" : "", arguments)
+                        group.empty() ? "" : ", " + group, arguments)
           : fmt::format("tw::wait_flags<{}, {}>({}, {});", object_scope(statement),
-                        is_producer ? "1, tw::ProducerThread" : "kThreads", object_slice(access),
-                        arguments);
+                        group.empty()
+                            ? "kThreads"
+                            : (statement.flag("mover") ? "tw::kWarpThreads, " : "1, ") + group,
+                        object_slice(access), arguments);
   emit_object_op(access, emitter, text);
 }
 
@@ -117,7 +119,7 @@ OpInfo flag_set_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope});
+  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope, kByMover});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;
@@ -135,7 +137,8 @@ OpInfo flag_wait_op() {
   op.min_operands = 3;
   op.max_operands = 4;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kObjectScope, kPatient, kByProducer, kWaitSite});
+  op.attributes.insert(op.attributes.end(),
+                       {kObjectScope, kPatient, kByProducer, kByMover, kWaitSite});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

@@ -91,6 +91,9 @@ void check_access(const OpCall& call, const Type& tile, std::size_t next) {
   if (flag_attribute(call, "where")) check_where(call, next++, tile);
 }
 
+constexpr AttributeSpec kMoved = {"moved", AttributeSpec::Kind::kBool, false,
+                                  "the mover's from when roles are split"};
+
 std::vector<AttributeSpec> access_attributes() {
   return {
       {"shape", AttributeSpec::Kind::kIntegers, true, "of the tile; empty: one element"},
@@ -215,6 +218,7 @@ OpInfo tile_load_op() {
   op.min_operands = 1;
   op.max_operands = -1;
   op.attributes = access_attributes();
+  op.attributes.push_back(kMoved);
   op.effect = Effect::kReads;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_load;
@@ -234,6 +238,7 @@ OpInfo tile_store_op() {
   std::erase_if(op.attributes, [](const AttributeSpec& spec) {
     return spec.name == "other" || spec.name == "constant";
   });
+  op.attributes.push_back(kMoved);
   op.effect = Effect::kWrites;
   op.stage = Stage::kLowered;
   op.infer = infer_tile_store;
@@ -249,6 +254,21 @@ const Value* parameter_behind(const Value* pointer) {
   const Statement* made = pointer->definition;
   if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
   return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
+}
+
+bool may_share_memory(const Program& program, const Value* a, const Value* b) {
+  const auto parameter = [&program](const Value* value) -> const Parameter* {
+    for (const Parameter& each : program.parameters) {
+      if (each.value == value) return &each;
+    }
+    return nullptr;
+  };
+  const Parameter* of_a = parameter(a);
+  const Parameter* of_b = parameter(b);
+  if (a == b || of_a == nullptr || of_b == nullptr) return true;
+  return std::ranges::equal(of_a->shape, of_b->shape, [](const Dimension& x, const Dimension& y) {
+    return x.size == y.size || x.size == kDynamic || y.size == kDynamic;
+  });
 }
 
 TileAccess TileAccess::of(const Statement& statement) {

@@ -109,5 +109,7 @@ int num_operands(SliceIndex::Kind kind);
 
 /// The parameter that a lowered pointer leads into; null: unknown.
 const Value* parameter_behind(const Value* pointer);
+/// Whether two parameters (null: any) may be the same memory: no tensor has two shapes.
+bool may_share_memory(const Program& program, const Value* a, const Value* b);
 
 }  // namespace tilewire

@@ -41,6 +41,9 @@ inline constexpr AttributeSpec kTellingOrder = {"order", AttributeSpec::Kind::kT
                                                 "`release`, or `relaxed` where nothing is new"};
 inline constexpr AttributeSpec kPatient = {"patient", AttributeSpec::Kind::kBool, false,
                                            "waits without a deadline"};
+inline constexpr AttributeSpec kByMover = {
+    "mover", AttributeSpec::Kind::kBool, false,
+    "of kernels with roles: the warp that moves tiles does it, behind those it was handed before"};
 inline constexpr AttributeSpec kByProducer = {
     "producer", AttributeSpec::Kind::kBool, false,
     "of flags: the thread that brings a matmul's operands waits (before roles are split: it may)"};

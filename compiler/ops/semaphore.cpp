@@ -164,7 +164,7 @@ OpInfo semaphore_signal_op() {
   op.min_operands = 2;
   op.max_operands = 3;
   op.attributes = object_access_attributes();
-  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope});
+  op.attributes.insert(op.attributes.end(), {kTellingOrder, kObjectScope, kToldScope, kByMover});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = true, .waits = false};
   op.stage = Stage::kLowered;

@@ -6,64 +6,27 @@
 #include "compiler/ops/memory.h"
 #include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/forward_flow.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace tilewire {
 namespace {
 
-using Parameters = std::set<const Value*>;
-
 /// Finds the statements before which bulk copies must be over: what releases them, and what touches
-/// memory that they may be writing.
+/// memory that they may be writing: `Values` are those parameters.
 class Drains {
  public:
-  explicit Drains(const Program& program) : program_(program) { flow(program.body, {}); }
+  explicit Drains(const Program& program) : program_(program) {
+    flow_forward(program.body, {}, [this](const Statement& op, Values written) {
+      return step_op(op, std::move(written));
+    });
+  }
 
   bool is_before(const Statement& statement) const { return before_.contains(&statement); }
 
  private:
-  /// Parameters that may be being written at the region's start → at its end.
-  Parameters flow(const Region& region, Parameters written) {
-    for (const auto& statement : region.statements) {
-      written = step(*statement, std::move(written));
-    }
-    return written;
-  }
-
-  Parameters step(const Statement& statement, Parameters written) {
-    switch (statement.kind) {
-      case StatementKind::kOp:
-        return step_op(statement, std::move(written));
-      case StatementKind::kFor:
-      case StatementKind::kWhile:
-        return step_loop(statement, std::move(written));
-      case StatementKind::kIf: {
-        Parameters joined = flow(statement.regions.at(0), written);
-        joined.merge(flow(statement.regions.at(1), std::move(written)));
-        return joined;
-      }
-      case StatementKind::kYield:
-      case StatementKind::kReturn:
-        return written;
-    }
-    return written;
-  }
-
-  Parameters step_loop(const Statement& loop, Parameters written) {
-    while (true) {
-      Parameters next = written;
-      Parameters end = written;
-      for (const Region& region : loop.regions) {
-        end = flow(region, std::move(end));
-        next.insert(end.begin(), end.end());
-      }
-      if (next == written) return written;
-      written = std::move(next);
-    }
-  }
-
-  Parameters step_op(const Statement& op, Parameters written) {
+  Values step_op(const Statement& op, Values written) {
     if (op.is("view_copy")) {  // finds out at run time whether it meets an earlier one
       if (op.flag("bulk")) written.insert(parameter_behind(op.operands.at(0)));
       return written;
@@ -73,7 +36,7 @@ class Drains {
     return {};
   }
 
-  bool needs_drain(const Statement& op, const Parameters& written) const {
+  bool needs_drain(const Statement& op, const Values& written) const {
     switch (op.op->effect) {
       case Effect::kPure:
       case Effect::kReports:
@@ -95,30 +58,13 @@ class Drains {
     return true;
   }
 
-  bool may_meet(const Statement& access, const Parameters& written) const {
+  bool may_meet(const Statement& access, const Values& written) const {
     return may_be_one(parameter_behind(access.operands.at(0)), written);
   }
 
-  bool may_be_one(const Value* base, const Parameters& written) const {
-    return std::ranges::any_of(written,
-                               [&](const Value* other) { return may_be_one(base, other); });
-  }
-
-  /// Whether two parameters may be the same memory: no tensor has two shapes.
-  bool may_be_one(const Value* a, const Value* b) const {
-    const Parameter* of_a = parameter(a);
-    const Parameter* of_b = parameter(b);
-    if (a == b || of_a == nullptr || of_b == nullptr) return true;
-    return std::ranges::equal(of_a->shape, of_b->shape, [](const Dimension& x, const Dimension& y) {
-      return x.size == y.size || x.size == kDynamic || y.size == kDynamic;
-    });
-  }
-
-  const Parameter* parameter(const Value* value) const {
-    for (const Parameter& each : program_.parameters) {
-      if (each.value == value) return &each;
-    }
-    return nullptr;
+  bool may_be_one(const Value* base, const Values& written) const {
+    return std::ranges::any_of(
+        written, [&](const Value* other) { return may_share_memory(program_, base, other); });
   }
 
   const Program& program_;

@@ -72,6 +72,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("place_waits", program);
   program = split_roles(std::move(program));
   done("split_roles", program);
+  program = split_mover(std::move(program));
+  done("split_mover", program);
   return program;
 }
 

@@ -21,8 +21,8 @@ Program choose_inline(Program program, const Target& target);
 Program choose_multimem(Program program, const Target& target);
 
 /// An assertion in front of each op at a rank of a team, `at(r, team=…)`, that the team has this
-/// rank. On the CPU where nothing later asks for that: what goes by ranks of the world has forgotten
-/// the team, and in a team of one all ranks are this one.
+/// rank. On the CPU where nothing later asks for that: what goes by ranks of the world has
+/// forgotten the team, and in a team of one all ranks are this one.
 Program check_ranks(Program program, const Target& target);
 
 /// Chooses each communication op's transport from the target: in a world of 1 cross-rank work
@@ -91,5 +91,11 @@ Program place_waits(Program program);
 /// Splits a program with staged products into roles: `if is_producer {the loads of operands, and
 /// what they depend on} else {the rest}`.
 Program split_roles(Program program);
+
+/// Of a program with roles: stores to peers, and loads of tiles, that products can overlap with
+/// become the mover's, where shared memory has room for a tile: `put_tile` and `receive_tile`,
+/// `take_tile` and `fetch_tile`, in the same order in both roles. So do waits that loads stand
+/// behind, and what tells others of stores. `await_moves` stands before what else depends on them.
+Program split_mover(Program program);
 
 }  // namespace tilewire

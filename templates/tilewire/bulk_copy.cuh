@@ -30,16 +30,20 @@ TILEWIRE_DEVICE void begin_bulk_loads(uint64_t* full) {
 TILEWIRE_DEVICE void end_bulk_loads(uint64_t* full) {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(full)) : "memory");
 }
-/// Global memory to shared memory: whole 16-byte words, aligned.
+/// Global memory to shared memory: whole 16-byte words, aligned. The barrier `full` knows of them.
+TILEWIRE_DEVICE void start_bulk_load(void* to, const void* from, int num_bytes, uint32_t full) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(num_bytes), "r"(full)
+      : "memory");
+}
+/// The same, and tells `full` of them.
 TILEWIRE_DEVICE void bulk_load(void* to, const void* from, int num_bytes, uint64_t* full) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(full)),
                "r"(num_bytes)
                : "memory");
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(num_bytes), "r"(shared_address(full))
-      : "memory");
+  start_bulk_load(to, from, num_bytes, shared_address(full));
 }
 /// Shared memory to global memory, as a group of its own.
 TILEWIRE_DEVICE void bulk_store(void* to, const void* from, int num_bytes) {

@@ -25,10 +25,10 @@ TILEWIRE_DEVICE uint32_t* flag_word(uint32_t* flag, int64_t launch) {
 /// where anybody who sets it may be.
 ///
 /// A fence and a relaxed addition: where nothing new was written since, later ones need no fence.
-template <Order kOrder, Scope kTold, Scope kScope = kTold>
+template <Order kOrder, Scope kTold, Scope kScope = kTold, typename Group = ProgramThreads>
 TILEWIRE_DEVICE void set_flag(uint32_t* flag, int64_t launch) {
   constexpr bool kReleases = kOrder == Order::kRelease;
-  if (threadIdx.x != 0) return;
+  if (Group::index() != 0) return;
   if constexpr (kReleases) fence<kTold>();
   uint32_t* word = flag_word(flag, launch);
   if constexpr (kScope == Scope::kGpu) {

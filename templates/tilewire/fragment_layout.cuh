@@ -185,6 +185,10 @@ TILEWIRE_CONSTEXPR int row_vector(int vector, int columns, int element_bytes) {
   return smaller(vector, smaller(128, row_bytes & -row_bytes) / element_bytes / 2);
 }
 
+/// Bytes from row to row of a tile that the mover carries (mover.cuh): neighbouring rows begin in
+/// different banks.
+TILEWIRE_CONSTEXPR int moved_row_stride(int row_bytes) { return row_bytes + 16; }
+
 /// Shared bytes of tiles on their way from `Fragment` to `FragmentRows`: a piece for each warp.
 TILEWIRE_CONSTEXPR int fragment_rows_bytes(int threads) { return threads / kWarpThreads * 2048; }
 

@@ -131,6 +131,14 @@ struct Run {
   int64_t last;
 };
 
+/// Elements [first, last) of a dimension.
+struct Span {
+  int first;
+  int last;
+  TILEWIRE_DEVICE int size() const { return last > first ? last - first : 0; }
+  TILEWIRE_DEVICE bool has(int index) const { return index >= first && index < last; }
+};
+
 /// Rows [first, last) of a matrix, unless some or all of them may exist in part only.
 struct WholeRows {
   int first;
@@ -141,8 +149,14 @@ struct WholeRows {
 /// Where a tile lies in memory.
 template <typename T, typename... Dims>
 struct Access {
+  using Element = T;
   static constexpr int kRank = sizeof...(Dims);
   static constexpr int kElements = (1 * ... * Dims::kSize);
+  /// Of the last dimension.
+  static TILEWIRE_CONSTEXPR int num_columns() {
+    const int sizes[] = {Dims::kSize...};
+    return sizes[kRank - 1];
+  }
   /// A mask may cut through vectors, which lie along the last dimension.
   static TILEWIRE_CONSTEXPR bool cuts_vectors() {
     const bool are_masked[] = {Dims::kIsMasked...};
@@ -159,6 +173,21 @@ struct Access {
   TILEWIRE_DEVICE int64_t offset(int row, int column) const {
     return row * strides[0] + column * strides[kRank - 1];
   }
+  /// Which elements of a dimension exist, in those of the others that do.
+  template <int kDimension>
+  TILEWIRE_DEVICE Span existing() const {
+    constexpr int kSizes[] = {Dims::kSize...};
+    constexpr bool kAreMasked[] = {Dims::kIsMasked...};
+    constexpr int kSize = kSizes[kDimension];
+    Span span = {0, exists ? kSize : 0};
+    if (kAreMasked[kDimension]) {
+      const int64_t begin = begins[kDimension];
+      const int64_t left = bounds[kDimension] - begin;
+      if (begin < 0) span.first = begin > -kSize ? static_cast<int>(-begin) : kSize;
+      if (left < span.last) span.last = left > 0 ? static_cast<int>(left) : 0;
+    }
+    return span;
+  }
   /// Which rows of a matrix exist.
   TILEWIRE_DEVICE WholeRows whole_rows() const {
     constexpr int kLast = kRank - 1;
@@ -168,14 +197,8 @@ struct Access {
                        (begins[kLast] < 0 || begins[kLast] + sizes[kLast] > bounds[kLast]))) {
       return {0, 0, true};
     }
-    WholeRows rows = {0, exists ? sizes[0] : 0, false};
-    if (are_masked[0]) {
-      const int64_t left = bounds[0] - begins[0];
-      if (begins[0] < 0)
-        rows.first = begins[0] > -sizes[0] ? static_cast<int>(-begins[0]) : sizes[0];
-      if (left < rows.last) rows.last = left > 0 ? static_cast<int>(left) : 0;
-    }
-    return rows;
+    const Span rows = existing<0>();
+    return {rows.first, rows.last, false};
   }
 
   /// The run of `count` elements along the last dimension that starts at a row-major index; empty

@@ -1,6 +1,6 @@
-// The two roles of a CTA that multiplies out of shared memory: threads 0 … kThreads - 1, whole
+// The roles of a CTA that multiplies out of shared memory: threads 0 … kThreads - 1, whole
 // warpgroups, are its consumers, and do all that a kernel without roles does; the warpgroup behind
-// them is the producer, one thread of which fills the ring.
+// them is the producer, one thread of which fills the ring. Another warp of it may move tiles.
 #pragma once
 
 #include "tilewire/fragment_layout.cuh"
@@ -27,6 +27,12 @@ TILEWIRE_DEVICE bool is_producer() {
 template <int kThreads>
 TILEWIRE_DEVICE bool is_loader() {
   return threadIdx.x / kWarpThreads == kThreads / kWarpThreads && is_elected();
+}
+
+/// Whether this thread is the mover's (mover.cuh): the warp behind the loader's.
+template <int kThreads>
+TILEWIRE_DEVICE bool is_mover() {
+  return threadIdx.x / kWarpThreads == kThreads / kWarpThreads + 1;
 }
 
 /// First in the producer's branch.

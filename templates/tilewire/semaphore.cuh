@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewire/abi.cuh"
+#include "tilewire/group.cuh"
 #include "tilewire/hang.cuh"
 #include "tilewire/object_layout.cuh"
 #include "tilewire/object_slice.cuh"
@@ -16,10 +17,10 @@ namespace tilewire::device {
 /// where anybody who signals it may be.
 ///
 /// A fence and a relaxed addition: where nothing new was written since, later ones need no fence.
-template <Order kOrder, Scope kTold, Scope kScope = kTold>
+template <Order kOrder, Scope kTold, Scope kScope = kTold, typename Group = ProgramThreads>
 TILEWIRE_DEVICE void signal_semaphore(uint64_t* cell, uint32_t n) {
   constexpr bool kReleases = kOrder == Order::kRelease;
-  if (threadIdx.x != 0) return;
+  if (Group::index() != 0) return;
   if constexpr (kReleases) fence<kTold>();
   uint32_t* signals = &reinterpret_cast<SemaphoreCell*>(cell)->signals;
   if constexpr (kScope == Scope::kGpu) {

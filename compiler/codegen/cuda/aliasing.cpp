@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 
 namespace tilewire {
@@ -45,32 +46,20 @@ std::set<const Value*> values_inside(const Statement& loop) {
 
 }  // namespace
 
-Aliasing::Aliasing(const Program& program) : bounds_(program) {
-  for (const Parameter& parameter : program.parameters) parameters_[parameter.value] = &parameter;
-}
+Aliasing::Aliasing(const Program& program) : program_(program), bounds_(program) {}
 
 bool Aliasing::conflicts(const std::set<AccessMapping>& earlier,
                          const AccessMapping& mapping) const {
   return std::ranges::any_of(earlier, [&](const AccessMapping& other) {
-    return may_be_one(mapping.base, other.base) && !mapping.is_like(other);
+    return may_share_memory(program_, mapping.base, other.base) && !mapping.is_like(other);
   });
 }
 
 bool Aliasing::overtakes(const std::set<AccessMapping>& reads, const AccessMapping& write) const {
   return std::ranges::any_of(reads, [&](const AccessMapping& read) {
-    return may_be_one(write.base, read.base) && !write.is_like(read) && !write.is_behind(read);
+    return may_share_memory(program_, write.base, read.base) && !write.is_like(read) &&
+           !write.is_behind(read);
   });
-}
-
-/// Whether two parameters may be the same memory: no tensor has two shapes.
-bool Aliasing::may_be_one(const Value* a, const Value* b) const {
-  const auto of_a = parameters_.find(a);
-  const auto of_b = parameters_.find(b);
-  if (a == b || of_a == parameters_.end() || of_b == parameters_.end()) return true;
-  return std::ranges::equal(of_a->second->shape, of_b->second->shape,
-                            [](const Dimension& x, const Dimension& y) {
-                              return x.size == y.size || x.size == kDynamic || y.size == kDynamic;
-                            });
 }
 
 std::set<AccessMapping> Aliasing::of_another_iteration(const Statement& loop,

@@ -29,10 +29,9 @@ class Aliasing {
  private:
   bool stays_apart(const Statement& loop, const AccessMapping& mapping);
   bool is_own_tile(const AccessMapping& mapping, const std::set<const Value*>& inside);
-  bool may_be_one(const Value* a, const Value* b) const;
 
+  const Program& program_;
   Bounds bounds_;
-  std::map<const Value*, const Parameter*> parameters_;
 };
 
 }  // namespace tilewire

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cuda/kernel_writer.h"
 #include "compiler/codegen/cuda/schedule.h"
 #include "compiler/codegen/cuda/staging.h"
+#include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
@@ -163,7 +164,8 @@ void KernelWriter::write_while(const Statement& loop) {
   emitter_.writer_.close();
 }
 
-/// One thread of the producer works; the registers that the others don't need, the consumers take.
+/// One thread of the producer works, and maybe the mover's warp; the registers that the others
+/// don't need, the consumers take.
 void KernelWriter::write_roles(const Statement& split) {
   Writer& writer = emitter_.writer_;
   write_staging();
@@ -172,9 +174,20 @@ void KernelWriter::write_roles(const Statement& split) {
   writer.line("tw::give_registers<kThreads>();");
   writer.open("if (tw::is_loader<kThreads>())");
   is_in_producer_ = true;
+  const Statement* mover = nullptr;
+  for (const auto& statement : split.regions.at(0).statements) {
+    if (is_movers(*statement)) mover = statement.get();
+  }
   write_region(split.regions.at(0));
-  is_in_producer_ = false;
   writer.close();
+  if (mover != nullptr) {
+    writer.open("if (tw::is_mover<kThreads>())");
+    emitter_.forget_place();
+    write_region(mover->regions.at(0));
+    writer.line("mover.settle();");
+    writer.close();
+  }
+  is_in_producer_ = false;
   writer.reopen("else");
   writer.line("tw::take_registers<kThreads>();");
   emitter_.forget_place();
@@ -186,6 +199,7 @@ void KernelWriter::write_roles(const Statement& split) {
 void KernelWriter::write_if(const Statement& branch) {
   const Statement* asked = branch.operands.at(0)->definition;
   if (asked != nullptr && asked->is("is_producer")) return write_roles(branch);
+  if (is_movers(branch)) return;  // beside the producer's thread
   std::vector<CarriedVariable> variables;
   for (const Value* result : branch.results) {
     if (const auto shared = shared_.find(result); shared != shared_.end()) {

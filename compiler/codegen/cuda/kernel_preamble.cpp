@@ -68,6 +68,12 @@ void KernelWriter::write_staging() {
     writer.line("__shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];");
     writer.line("tw::IndexRing<kThreads> index_ring(index_places);");
   }
+  if (plan.moved_bytes > 0) {
+    emitter_.include("mover.cuh");
+    writer.line("__shared__ tw::MoverTurns mover_turns;");
+    writer.line(
+        fmt::format("tw::Mover<kThreads> mover(mover_turns, staged + {});", plan.moved_offset()));
+  }
   emitter_.include("ring.cuh");
   if (!emitter_.tensor_maps_.empty()) {
     writer.open("if (threadIdx.x == kThreads)");

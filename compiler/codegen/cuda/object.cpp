@@ -31,8 +31,16 @@ std::string telling_arguments(const Statement& statement) {
   std::string arguments =
       fmt::format("tw::Order::{}, {}",
                   statement.text("order") == "release" ? "kRelease" : "kRelaxed", scope_name(told));
-  if (told != statement.text("scope")) arguments += fmt::format(", {}", object_scope(statement));
-  return arguments;
+  const bool is_mover = statement.flag("mover");
+  if (is_mover || told != statement.text("scope")) {
+    arguments += fmt::format(", {}", object_scope(statement));
+  }
+  return is_mover ? arguments + ", tw::MoverWarp" : arguments;
+}
+
+std::string waiting_group(const Statement& statement) {
+  if (statement.flag("mover")) return "tw::MoverWarp";
+  return statement.flag("producer") ? "tw::ProducerThread" : "";
 }
 
 std::string_view wait_timeout(const Statement& statement) {

@@ -22,6 +22,10 @@ std::string_view object_scope(const Statement& statement);
 /// who is told and, where that is another scope, who uses the object.
 std::string telling_arguments(const Statement& statement);
 
+/// The group of threads that a wait is for (templates/tilewire/group.cuh); empty: all of the
+/// program's.
+std::string waiting_group(const Statement& statement);
+
 /// Nanoseconds until a wait gives up: `lane.timeout_ns`.
 std::string_view wait_timeout(const Statement& statement);
 

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "compiler/codegen/cuda/emitter.h"
-#include "compiler/codegen/cuda/sync_plan.h"
+#include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/mover.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
 #include "templates/tilewire/copy_layout.cuh"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int kMaxSharedBytes = 227 * 1024;  // of a CTA of sm_90
 constexpr int kBarrierBytes = 256;           // for the ring's barriers, and what is handed over
+constexpr int kTurnsBytes = 16;              // for the mover's barriers
 constexpr int kMaxStages = 8;
 constexpr int kMinStages = 2;
 
@@ -144,13 +146,18 @@ StagingPlan plan_staging(const Program& lowered) {
     } else if (statement.is("view_copy")) {
       has_bulk_copies |= statement.flag("bulk");
     }
-    has_rows |= goes_as_rows(statement);
+    if (is_moved(statement)) {
+      plan.moved_bytes = std::max(plan.moved_bytes, moved_bytes(statement));
+    } else {
+      has_rows |= goes_as_rows(statement);
+    }
   });
   if (has_rows) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
   constexpr int kAlignment = device::kStagedAlignment;
-  const int own_bytes = plan_synchronisation(lowered).num_shared_bytes + kBarrierBytes;
-  int room =
-      kMaxSharedBytes - (own_bytes + kAlignment - 1) / kAlignment * kAlignment - plan.rows_bytes;
+  const int own_bytes = place_shared_memory(lowered).num_bytes + kBarrierBytes +
+                        (plan.moved_bytes > 0 ? kTurnsBytes : 0);
+  int room = kMaxSharedBytes - (own_bytes + kAlignment - 1) / kAlignment * kAlignment -
+             plan.moved_offset() - plan.moved_bytes;
   // Copies that find no room for stages go through registers.
   const int copy_bytes = device::copy_shared_bytes_of(device::kFewestCopyStages);
   if (has_bulk_copies && room - copy_bytes >= kMinStages * plan.slot_bytes) {

@@ -12,14 +12,17 @@ namespace tilewire {
 class CudaEmitter;
 
 /// What the dynamic shared memory of a kernel with roles holds: the ring that the producer fills,
-/// then the place where products become rows to be stored, then that of copies of views.
+/// then the place where products become rows to be stored, that of a tile which the mover carries,
+/// and that of copies of views.
 struct StagingPlan {
   int num_stages = 0;  ///< slots of the ring; 0: the program has no roles
   int slot_bytes = 0;
-  int rows_bytes = 0;  ///< what tiles that lie as products do become rows in; 0: there are none
+  int rows_bytes = 0;   ///< what tiles that lie as products do become rows in; 0: there are none
+  int moved_bytes = 0;  ///< of the largest tile that the mover carries; 0: there is no mover
   int num_copy_stages = 0;  ///< of bulk copies; 0: there are none, or no room
   int ring_bytes() const { return num_stages * slot_bytes; }
-  int copy_offset() const { return ring_bytes() + rows_bytes; }
+  int moved_offset() const { return ring_bytes() + rows_bytes; }
+  int copy_offset() const { return moved_offset() + moved_bytes; }
   int num_bytes() const;
 };
 StagingPlan plan_staging(const Program& lowered);

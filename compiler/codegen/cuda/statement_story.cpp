@@ -46,6 +46,8 @@ std::string access_story(const Statement& statement) {
     const std::string_view word = statement.op->name.substr(std::string_view("tile_").size());
     return name(0).empty() ? std::string(word) : fmt::format("{} {}", word, name(0));
   }
+  if (statement.is("drain_tile")) return fmt::format("store {}", name(0));
+  if (statement.is("fetch_tile")) return fmt::format("load {}", name(0));
   if (statement.is("view_copy")) return fmt::format("put {} to {}", name(1), name(0));
   if (statement.is("tile_atomic")) {
     return fmt::format("atomic {} {}", statement.text("kind"), name(0));
@@ -67,7 +69,8 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
   for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",
-                           "give_index", "take_index"}) {
+                           "give_index", "take_index", "put_tile", "take_tile", "await_moves",
+                           "receive_tile", "finish_moves", "settle_moves"}) {
     if (statement.is(name)) return "";
   }
   if (statement.is("fence_aliases")) return "";

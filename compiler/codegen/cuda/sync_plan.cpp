@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/mover.h"
 #include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
 
@@ -136,6 +137,8 @@ class Planner {
       state.busy.insert(place->second);
     }
     if (statement.is("hand_over")) state = {};  // the threads meet inside
+    // Each warp tells the mover what it has done, and hears what the mover did.
+    if (meets_mover(statement)) return;
     if (is_network(statement) && effect_of(statement) == Effect::kWrites) {
       return step_network(statement, state);
     }

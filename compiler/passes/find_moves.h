@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/program.h"
+
+namespace tilewire {
+
+/// What a mover can do of a program's consumers while they multiply.
+struct Moves {
+  std::vector<Statement*> stores;  ///< of tiles, to peers
+  std::vector<Statement*> loads;
+};
+Moves find_moves(const Program& program, Region& consumers);
+
+}  // namespace tilewire
