@@ -246,7 +246,7 @@ std::string root_text(const NcclFiles& files, NcclForm form) {
       files.lower_bound("nccl_device/gin/gdaki/doca_gpunetio0")) {
     text += "#define NCCL_GIN_GDAKI_ENABLE 0\n";
   }
-  // Amazon's, since 2.31: its headers hold what NVRTC has no form of (flexible arrays of structs).
+  // Amazon's, since 2.31: its headers hold what NVRTC has no form of (docs/compiling.md).
   text += "#define NCCL_GIN_EFA_GDA_ENABLE 0\n";
   if (form == NcclForm::kFull) text += network_facts(files);
   for (const auto name : kSlim) include(name);

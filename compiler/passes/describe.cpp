@@ -106,8 +106,20 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
   return slots;
 }
 
-/// In order of their numbers: program order.
-std::vector<WaitSite> wait_sites_of(const Program& program) {
+SourceLocation first_use_of_network(const Program& program) {
+  SourceLocation first;
+  for_each_statement(program.body, [&first](const Statement& statement) {
+    if (first.is_known() || statement.kind != StatementKind::kOp) return;
+    if (statement.op->name.starts_with("network_") || statement.flag("network")) {
+      first = statement.location;
+    }
+  });
+  return first;
+}
+
+/// In order of their numbers: program order; of a GPU's kernel behind them, if it uses the network,
+/// all its calls of NCCL, whichever line they belong to.
+std::vector<WaitSite> wait_sites_of(const Program& program, bool calls_network) {
   std::vector<WaitSite> sites;
   for_each_statement(program.body, [&](const Statement& statement) {
     if (statement.kind != StatementKind::kOp || statement.op->wait_site == nullptr) return;
@@ -115,6 +127,10 @@ std::vector<WaitSite> wait_sites_of(const Program& program) {
     if (site >= sites.size()) sites.resize(site + 1);
     sites[site] = {statement.location, statement.op->wait_site(statement, program)};
   });
+  if (calls_network) {
+    sites.push_back({first_use_of_network(program),
+                     "a put, signal or flush over the network (a call of NCCL's)"});
+  }
   return sites;
 }
 
@@ -139,7 +155,7 @@ Artifact describe(const Program& lowered, const Target& target) {
   artifact.tensor_maps = tensor_maps_of(lowered);
   artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters,
                                     artifact.tensor_maps.size());
-  artifact.wait_sites = wait_sites_of(lowered);
+  artifact.wait_sites = wait_sites_of(lowered, target.is_cuda() && artifact.resources.network);
   artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);
   artifact.launch.num_threads = lowered.num_threads;
   if (has_roles(lowered)) {

@@ -6,11 +6,11 @@
 // visible there.
 //
 // The first warp of a CTA makes all calls of NCCL, so that its flush covers every put, as NCCL has
-// it. All threads may call the functions; none synchronises them but what takes staging memory,
-// where that is full: what other threads wrote is put, or told, only behind a __syncthreads, and
-// what a flush or a wait has brought may be relied on only behind one. Each put and signal that may
-// follow stores stands behind a system fence of its own, and tells NCCL so: it need not fence
-// again.
+// it, but for its last lane, which watches the others (network_watch.cuh). All threads may call the
+// functions; none synchronises them but what takes staging memory, where that is full: what other
+// threads wrote is put, or told, only behind a __syncthreads, and what a flush or a wait has
+// brought may be relied on only behind one. Each put and signal that may follow stores stands
+// behind a system fence of its own, and tells NCCL so: it need not fence again.
 #pragma once
 
 #include "tilewire/meet.cuh"
@@ -28,9 +28,11 @@ TILEWIRE_DEVICE T* own_place(const WindowHandle& window, int64_t bytes) {
 /// kernel its destructor waits until the sources of what was put are read.
 class Network {
  public:
-  TILEWIRE_DEVICE Network(const ncclDevComm& comm, const Lane& lane)
+  /// `site`: where reports of calls that don't return say that they are.
+  TILEWIRE_DEVICE Network(const ncclDevComm& comm, const Lane& lane, uint32_t site)
       : comm_(comm),
         lane_(lane),
+        site_(site),
         context_(linear_program_id() % lane.num_contexts),
         staging_(StagingRing::of(lane.staging_offset, lane.staging_bytes, linear_program_id(),
                                  gridDim.x * gridDim.y * gridDim.z)) {}
@@ -55,7 +57,7 @@ class Network {
     unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
     const CopyDim all[] = {dims...};
-    network_put_runs<kElement>(comm_, context_, peer(rank), place_in(to, to_bytes),
+    network_put_runs<kElement>(comm_, lane_, site_, context_, peer(rank), place_in(to, to_bytes),
                                place_in(from, from_bytes),
                                static_cast<const char*>(from.local) + from_bytes,
                                PutRuns<sizeof...(Dims)>::of(all, kElement));
@@ -64,9 +66,12 @@ class Network {
   /// One element, in the message itself.
   template <typename T>
   TILEWIRE_DEVICE void put_value(const WindowHandle& to, int64_t rank, int64_t to_bytes, T value) {
-    if (threadIdx.x != 0) return;
-    fence_system();
-    network_put_word(comm_, context_, peer(rank), place_in(to, to_bytes), bits_of(value));
+    if (threadIdx.x >= kNetworkThreads) return;
+    watched([&] {
+      if (threadIdx.x != 0) return;
+      fence_system();
+      network_put_word(comm_, context_, peer(rank), place_in(to, to_bytes), bits_of(value));
+    });
   }
 
 #if defined(TILEWIRE_GIN_GET)
@@ -75,9 +80,10 @@ class Network {
   TILEWIRE_DEVICE void get(const WindowHandle& to, int64_t to_bytes, const WindowHandle& from,
                            int64_t rank, int64_t from_bytes, const Dims&... dims) {
     unflushed_ |= mark_of(context_);
+    has_gets_ = true;
     if (threadIdx.x >= kNetworkThreads) return;
     const CopyDim all[] = {dims...};
-    network_get_runs<kElement>(comm_, context_, peer(rank), place_in(to, to_bytes),
+    network_get_runs<kElement>(comm_, lane_, site_, context_, peer(rank), place_in(to, to_bytes),
                                place_in(from, from_bytes),
                                PutRuns<sizeof...(Dims)>::of(all, kElement));
   }
@@ -87,20 +93,31 @@ class Network {
   template <Order kOrder>
   TILEWIRE_DEVICE void signal(const WindowHandle& semaphores, int64_t rank, int64_t element,
                               uint32_t n) {
-    if (threadIdx.x != 0) return;
-    network_add_signal<kOrder == Order::kRelease>(
-        comm_, context_, peer(rank), static_cast<uint32_t>(semaphores.first_signal + element), n);
+    add_signal<kOrder == Order::kRelease>(
+        context_, peer(rank), static_cast<uint32_t>(semaphores.first_signal + element), n);
+  }
+
+  /// To one rank, whichever thread 0 says.
+  template <bool kReleases>
+  TILEWIRE_DEVICE void add_signal(uint32_t context, int rank, uint32_t signal, uint32_t n) {
+    if (threadIdx.x >= kNetworkThreads) return;
+    watched([&] {
+      if (threadIdx.x == 0) network_add_signal<kReleases>(comm_, context, rank, signal, n);
+    });
   }
 
   /// Waits until the sources of this instance's puts are read, and its gets are complete.
   TILEWIRE_DEVICE void flush() {
     const uint32_t unflushed = unflushed_;
     if (unflushed == 0) return;
+    const bool has_gets = has_gets_;
     unflushed_ = 0;
+    has_gets_ = false;
     if (threadIdx.x >= kNetworkThreads) return;
     TILEWIRE_ROLLED
     for (uint32_t context = 0; context < lane_.num_contexts; ++context) {
-      if ((unflushed & mark_of(context)) != 0) network_flush_puts(comm_, lane_, context);
+      if ((unflushed & mark_of(context)) == 0) continue;
+      network_flush_puts(comm_, lane_, site_, context, has_gets);
     }
   }
 
@@ -133,8 +150,8 @@ class Network {
                                   const A& access) {
     unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
-    network_put_tile(comm_, context_, peer(rank), place_in(to, bytes_from(to, access.pointer)),
-                     staged_place(place), access);
+    network_put_tile(comm_, lane_, site_, context_, peer(rank),
+                     place_in(to, bytes_from(to, access.pointer)), staged_place(place), access);
   }
 
   /// The same of a tile of which any elements may be left out, or lie anywhere: where each of them
@@ -161,13 +178,19 @@ class Network {
                                     const A& access) {
     unflushed_ |= mark_of(context_);
     if (threadIdx.x >= kNetworkThreads) return;
-    network_put_elements(comm_, context_, peer(rank), place_in(to, bytes_from(to, access.pointer)),
-                         staged_place(place + A::kElements * sizeof(int64_t)),
-                         reinterpret_cast<const int64_t*>(staged(place)), A::kElements,
-                         sizeof(*access.pointer));
+    network_put_elements(
+        comm_, lane_, site_, context_, peer(rank), place_in(to, bytes_from(to, access.pointer)),
+        staged_place(place + A::kElements * sizeof(int64_t)),
+        reinterpret_cast<const int64_t*>(staged(place)), A::kElements, sizeof(*access.pointer));
   }
 
-  /// By one thread of the first warp: a message that all threads have laid into staging memory.
+  /// `calls()` by each calling lane, by the whole first warp.
+  template <typename Calls>
+  TILEWIRE_DEVICE void watched(const Calls& calls) const {
+    device::watched(lane_, site_, calls);
+  }
+
+  /// By a calling lane, watched: a message that all threads have laid into staging memory.
   TILEWIRE_DEVICE void put_message(uint32_t context, uint64_t place, uint64_t bytes,
                                    const WindowHandle& to, int rank, int64_t to_bytes,
                                    uint32_t signal) {
@@ -196,9 +219,11 @@ class Network {
 
   const ncclDevComm& comm_;
   const Lane& lane_;
+  const uint32_t site_;
   const uint32_t context_;
   StagingRing staging_;
-  uint32_t unflushed_ = 0;  ///< contexts (`mark_of`) with puts that may be under way
+  uint32_t unflushed_ = 0;  ///< contexts (`mark_of`) with puts or gets that may be under way
+  bool has_gets_ = false;   ///< with gets
 };
 
 }  // namespace tilewire::device

@@ -45,11 +45,13 @@ class NetworkBarrier {
     constexpr bool kReleases = kOrder == Order::kRelease || kOrder == Order::kAcqRel;
     if (threadIdx.x >= kNetworkThreads) return;
     const uint32_t context = slot_ % lane_.num_contexts;
-    TILEWIRE_ROLLED
-    for (int i = threadIdx.x; i < Far::count(kTeam); i += kNetworkThreads) {
-      network_add_signal<kReleases>(comm_, context, Far::at(i, comm_.rank, kTeam),
-                                    signal_from(comm_.rank), 1);
-    }
+    watched(lane_, site, [&] {
+      TILEWIRE_ROLLED
+      for (int i = threadIdx.x; i < Far::count(kTeam); i += kNetworkCallers) {
+        network_add_signal<kReleases>(comm_, context, Far::at(i, comm_.rank, kTeam),
+                                      signal_from(comm_.rank), 1);
+      }
+    });
     TILEWIRE_ROLLED
     for (int i = threadIdx.x; i < Far::count(kTeam); i += kNetworkThreads) {
       const int source = Far::at(i, comm_.rank, kTeam);

@@ -66,12 +66,14 @@ class NetworkExchangeSlot : public ExchangeSlot<Ch, Values...> {
     if (threadIdx.x >= kNetworkThreads) return;
     const int64_t to = Ch::layout().buffer(slot_, this->count_.buffer(), this->rank_);
     const int64_t signal = Ch::layout().source_signal(slot_, this->rank_);
-    TILEWIRE_ROLLED
-    for (int i = threadIdx.x; i < Far::count(NetworkTeam::kWorld); i += kNetworkThreads) {
-      network_.put_message(context, staged_, Ch::layout().message_bytes, this->channel_,
-                           Far::at(i, this->rank_, NetworkTeam::kWorld), to,
-                           channel_signal(this->channel_, signal));
-    }
+    network_.watched([&] {
+      TILEWIRE_ROLLED
+      for (int i = threadIdx.x; i < Far::count(NetworkTeam::kWorld); i += kNetworkCallers) {
+        network_.put_message(context, staged_, Ch::layout().message_bytes, this->channel_,
+                             Far::at(i, this->rank_, NetworkTeam::kWorld), to,
+                             channel_signal(this->channel_, signal));
+      }
+    });
   }
 
   /// Waits for the far ranks' messages: by the first warp, a __syncthreads stands between this and

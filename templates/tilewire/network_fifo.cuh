@@ -84,10 +84,13 @@ class NetworkSender {
   TILEWIRE_DEVICE void deliver() {
     const uint32_t context = network_.context_of_slot(slot_);
     network_.note_message(context);
-    if (threadIdx.x != 0) return;
-    network_.put_message(context, staged_, Ch::layout().message_bytes, channel_, peer_,
-                         Ch::layout().network_buffer(slot_, buffer_),
-                         channel_signal(channel_, Ch::layout().data_signal(slot_)));
+    if (threadIdx.x >= kNetworkThreads) return;
+    network_.watched([&] {
+      if (threadIdx.x != 0) return;
+      network_.put_message(context, staged_, Ch::layout().message_bytes, channel_, peer_,
+                           Ch::layout().network_buffer(slot_, buffer_),
+                           channel_signal(channel_, Ch::layout().data_signal(slot_)));
+    });
   }
 
   /// All threads have read the slot's count before: a __syncthreads stands between.
@@ -167,19 +170,16 @@ class NetworkReceiver {
 
   /// Tells the sender that the message was read: by all threads, a __syncthreads stands between.
   TILEWIRE_DEVICE void acknowledge(uint32_t site) {
-    if (threadIdx.x == 0) {
-      const int sender = field<Piece<int, true>, int>(0, site);
-      if (is_far_) {
-        network_add_signal<true>(network_.comm(), network_.context(), sender,
-                                 channel_signal(channel_, Ch::layout().credit_signal(rank_, slot_)),
-                                 1);
-      } else {
-        store_credit<Ch::kScope>(
-            copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
-            count_.sequence() + 1);
-      }
+    const int sender = threadIdx.x == 0 ? field<Piece<int, true>, int>(0, site) : 0;
+    if (is_far_) {
+      network_.template add_signal<true>(
+          network_.context(), sender,
+          channel_signal(channel_, Ch::layout().credit_signal(rank_, slot_)), 1);
+      ++num_far_;
+    } else if (threadIdx.x == 0) {
+      store_credit<Ch::kScope>(copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
+                               count_.sequence() + 1);
     }
-    if (is_far_) ++num_far_;
     count_.advance();
   }
 

@@ -57,7 +57,7 @@ void compile(const NcclHeaders& headers, const std::string& source, const std::s
 TEST_CASE("Goldens compile with the headers of every minor version of NCCL", "[nccl][matrix]") {
   TILEWIRE_REQUIRE_NVRTC();
   const auto files = goldens();
-  CHECK(files.size() >= 30);
+  CHECK(files.size() >= 20);  // kernels with multimem, or over the network
   // Each golden meets each release once, and over the releases each architecture.
   std::size_t turn = 0;
   for_each_nccl_release([&](const NcclHeaders& headers) {

@@ -101,6 +101,8 @@ INTO_ALL = "ops/reduce_into_all_copies"
         (PUTS, r"fence\.acq_rel\.sys;", "fence.acq_rel.gpu;", "puts_stand_behind"),
         (PUTS, r"(fence\.acq_rel\.sys;)", r"\1\nst.global.u32 [%rd1], %r1;", "puts_stand_behind"),
         (PUTS, r"ld\.acquire\.sys\.b64", "ld.relaxed.sys.b64", "signals_of_the_network"),
+        (PUTS, r"(atom|red)\.shared[^;]*;", "", "calls_of_nccl"),
+        (PUTS, r"call\.uni\s[^;]*watch_calls[^;]*;", "", "calls_of_nccl"),
         (ALIASES, r"fence\.proxy\.alias;", "", "multicast_addresses_are_fenced"),
         (ALIASES, r"fence\.proxy\.alias;", "fence.acq_rel.sys;", "multicast_addresses_are_fenced"),
         (ALIASES, r"ld_reduce\.weak", "ld_reduce.relaxed.sys", "strong_accesses_say"),

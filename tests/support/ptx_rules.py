@@ -22,89 +22,31 @@ those say nothing, and have rules of their own.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
-from ptx import Function, Instruction, functions_of
-
-SILENT = {"arrive", "poll", "own phase", "atomic", "packet", "stop word", "report", "launch log"}
-BOOK_KEEPING = {"stop word", "report"}
-RELEASED = {"arrive released", "arrive released here"}
-WAIT_CALL = re.compile(r"\d(wait|await|take|poll|receive)_\w+")  # in a mangled name
-NETWORK = re.compile(  # functions that hold NCCL's code
-    r"\dnetwork_(put_bytes|put_word|put_message|add_signal|flush_puts|read_signal|get_runs)"
+from ptx import Instruction
+from ptx_addresses import (
+    multicast_addresses_are_fenced_from_others,
+    only_constants_go_through_the_read_only_path,
 )
-POST = re.compile(r"\dnetwork_put_(bytes|word)")  # whose caller has fenced
-RELEASING = re.compile(r"\dnetwork_(put_message|add_signalILb1|get_runs)")  # which fence themselves
-
-
-@dataclass
-class Kernel:
-    """A generated text, and the PTX that became of it."""
-
-    source: str
-    ptx: str
-    functions: list[Function] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.functions = functions_of(self.ptx)
-
-    @property
-    def own_functions(self) -> list[Function]:
-        """Those of tilewire's code."""
-        return [each for each in self.functions if not NETWORK.search(each.name)]
-
-    @property
-    def world(self) -> int:
-        return int(re.search(r"target .*?world=(\d+)", self.source).group(1))
-
-    def statements(self, pattern: str) -> list[str]:
-        """Statements of the kernel's text in which the pattern occurs."""
-        body = self.source[self.source.index('extern "C"') :]
-        return [each for each in body.split(";") if re.search(pattern, each)]
-
-
-def role(each: Instruction) -> str:
-    return each.comment
-
-
-def is_strong(each: Instruction) -> bool:
-    return each.name.split(".")[0] in ("ld", "st", "red", "atom", "multimem") and bool(
-        {"relaxed", "acquire", "release", "acq_rel", "volatile"} & set(each.name.split("."))
-    )
-
-
-def is_fence(each: Instruction) -> bool:
-    return each.name.startswith(("fence.acq_rel", "fence.sc", "membar"))
-
-
-def releases(each: Instruction) -> bool:
-    by_itself = each.is_a("release") or each.is_a("acq_rel")
-    return is_strong(each) and (by_itself or role(each) == "arrive released")
-
-
-def is_wait(each: Instruction) -> bool:
-    """What acquires: a poll, or the call of a function that polls."""
-    if each.name.startswith("call"):
-        return bool(WAIT_CALL.search(each.text))
-    return each.name.startswith(("ld.acquire", "atom.acquire", "atom.acq_rel"))
-
-
-def is_bulk_load(each: Instruction) -> bool:
-    return each.name.startswith("cp.async.bulk") and each.is_a("mbarrier::complete_tx::bytes") | (
-        "complete_tx" in each.name
-    )
-
-
-def is_bulk_store(each: Instruction) -> bool:
-    return (
-        each.name.startswith("cp.async.bulk")
-        and "bulk_group" in each.name
-        and (".global.shared" in each.name or "cp.reduce" in each.name)
-    )
-
-
-def is_bulk_wait(each: Instruction) -> bool:
-    return each.name == "cp.async.bulk.wait_group" and each.text.split()[-1] == "0"
+from ptx_kernel import (
+    BOOK_KEEPING,
+    CALLING,
+    NETWORK,
+    POST,
+    RELEASED,
+    RELEASING,
+    SILENT,
+    WATCHED,
+    Kernel,
+    is_bulk_load,
+    is_bulk_store,
+    is_bulk_wait,
+    is_fence,
+    is_strong,
+    is_wait,
+    releases,
+    role,
+)
 
 
 def violations(source: str, ptx: str) -> list[str]:
@@ -114,75 +56,6 @@ def violations(source: str, ptx: str) -> list[str]:
     for rule in RULES:
         found += [f"{rule.__name__}: {each}" for each in rule(kernel)]
     return found
-
-
-def only_constants_go_through_the_read_only_path(kernel: Kernel):
-    """`ld.global.nc` reads only what a tw.constant parameter leads to, and NCCL's own structs."""
-    signature = kernel.source[kernel.source.index("_kernel(") :].partition(") {")[0]
-    parameters = [each.split() for each in signature.partition("(")[2].split(",")]
-    constants = set()
-    for statement in kernel.statements(r"Cache::kConstant"):
-        constants |= set(re.findall(r"\w+", statement.split("kConstant", 1)[1]))
-    for name in list(constants):  # an address under a name of its own
-        for value in re.findall(rf"\b{name} =\s*([^;]*);", kernel.source):
-            constants |= set(re.findall(r"\w+", value))
-
-    def is_constant(number: int, offset: int, depth: int) -> bool:
-        if number == TABLE:
-            return True
-        *kind, name = parameters[number]
-        if "ncclDevComm" in kind:
-            return depth == 0
-        if "tw::WindowHandle" in kind or "tw::Lane" in kind:
-            place = WINDOW_OF_LANE if "tw::Lane" in kind else 0
-            return offset == place and depth == 0  # where NCCL says how its window lies
-        return name in constants
-
-    tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
-    for function in kernel.own_functions:
-        origins = origins_of(function, tables)
-        for each in function.instructions:
-            if not each.name.startswith("ld.global.nc"):
-                continue
-            address = re.search(r"\[(%\w+)", each.text)
-            come = origins.get(address.group(1), set()) if address else set()
-            if not any(is_constant(*origin) for origin in come):
-                names = sorted({parameters[number][-1] for number, _, _ in come if number >= 0})
-                yield f"{each.text}, which leads to {names or 'nobody knows what'}"
-
-
-Origin = tuple[int, int, int]
-"""A parameter's number, the bytes from its start, and how many loads lie between."""
-WINDOW_OF_LANE = 96  # offsetof(Lane, window)
-TABLE = -1  # a table of the module's own, as the sine has one
-
-
-def origins_of(function: Function, tables: list[str]) -> dict[str, set[Origin]]:
-    """Register → where its value may come from."""
-    origins: dict[str, set[Origin]] = {}
-    changed = True
-    while changed:
-        changed = False
-        for each in function.instructions:
-            operands = re.findall(r"%\w+", each.text)
-            if not operands or each.name.startswith(("st", "bra", "setp", "call")):
-                continue
-            come = {
-                (int(number), int(offset or 0), 0)
-                for number, offset in re.findall(r"_param_(\d+)(?:\+(\d+))?", each.text)
-            }
-            if each.name.startswith("mov") and each.text.split()[-1] in tables:
-                come.add((TABLE, 0, 0))
-            address = re.search(r"\[(%\w+)", each.text)
-            results = operands[: operands.index(address.group(1))] if address else operands[:1]
-            depth = 1 if each.name.startswith(("ld.global", "ld.relaxed", "ld.acquire")) else 0
-            for operand in operands[len(results) :]:
-                come |= {(n, o, min(d + depth, 2)) for n, o, d in origins.get(operand, set())}
-            for result in results:
-                if not come <= origins.get(result, set()):
-                    origins.setdefault(result, set()).update(come)
-                    changed = True
-    return origins
 
 
 def strong_accesses_say_what_they_are_for(kernel: Kernel):
@@ -315,71 +188,6 @@ def bulk_loads_see_what_was_acquired(kernel: Kernel):
                 yield f"{function.name}: {each.text}"
 
 
-def multicast_addresses_are_fenced_from_others(kernel: Kernel):
-    """The PTX ISA takes two addresses of the same memory for two proxies: between an access through
-    a multicast address and one through a rank's own stands `fence.proxy.alias`, whatever else does.
-    It is asked for at the side of the multicast access: behind plain writes of windows, by this
-    instance or heard of, and in front of plain accesses, by this instance or told of. At barriers
-    the others run this same program."""
-    tables = re.findall(r"^\.(?:weak |visible )*global .*?(\w+)\[\d*\] = ", kernel.ptx, re.M)
-    signature = kernel.source[kernel.source.index("_kernel(") :].partition(") {")[0]
-    parameters = signature.partition("(")[2].split(",")
-    meets_others = bool(kernel.statements(r"tw::(wait|signal|set|send|recv|exchange)|\bchannel"))
-    for function in kernel.own_functions:
-        if not any(each.name.startswith("multimem") for each in function.instructions):
-            continue
-        origins = origins_of(function, tables)
-
-        def is_plain(each: Instruction, origins=origins) -> bool:
-            kind = each.name.split(".")[0]
-            if (
-                kind not in ("ld", "st", "red", "atom")
-                or not each.is_a("global")
-                or each.is_a("nc")
-            ):
-                return False
-            address = re.search(r"\[(%\w+)", each.text)
-            if each.comment or address is None:  # book-keeping; single copies, which are their own
-                return False
-            come = origins.get(address.group(1), set())
-            numbers = {number for number, _, _ in come if number != TABLE}
-            return any("tw::WindowHandle" in parameters[number] for number in numbers)
-
-        def is_plain_write(each: Instruction, is_plain=is_plain) -> bool:
-            return is_plain(each) and not each.name.startswith("ld")
-
-        def is_fenced(each: Instruction) -> bool:
-            return each.name == "fence.proxy.alias"
-
-        heard = {
-            id(each)
-            for index, each in enumerate(function.instructions)
-            if is_wait(each)
-            and (
-                meets_others
-                or not function.every_way_back_meets(
-                    index, lambda _: False, is_plain_write, at_start=True
-                )
-            )
-        }
-        for index, each in enumerate(function.instructions):
-            if not each.name.startswith("multimem"):
-                continue
-
-            def is_dirty(other: Instruction, heard=heard) -> bool:
-                return is_plain_write(other) or id(other) in heard
-
-            if not function.every_way_back_meets(index, is_fenced, is_dirty, at_start=True):
-                yield f"{function.name}: {each.text} sees what others wrote"
-
-            def tells(other: Instruction) -> bool:
-                return is_plain(other) or (meets_others and releases(other))
-
-            is_write = not each.name.startswith("multimem.ld")
-            if is_write and not function.every_way_on_meets(index, is_fenced, tells):
-                yield f"{function.name}: {each.text} is seen by others"
-
-
 def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
     """32 bytes of stack cost 0.7 us at the start of a kernel, which others wait for."""
     if "tw::Lane lane" not in kernel.source:
@@ -431,6 +239,28 @@ def signals_of_the_network_are_acquired(kernel: Kernel):
                 yield f"{function.name}: {each.text}"
 
 
+def calls_of_nccl_are_watched(kernel: Kernel):
+    """A lane that has called NCCL says so to the one that watches (network_watch.cuh) before it
+    meets anybody: a call that doesn't return would else be waited for without a report."""
+
+    def says_so(each: Instruction) -> bool:
+        return each.name.startswith(("atom.shared", "red.shared"))
+
+    def meets(each: Instruction) -> bool:
+        return each.name.startswith(("bar", "ret", "exit"))
+
+    for function in kernel.functions:
+        if NETWORK.search(function.name) and not CALLING.search(function.name):
+            continue
+        calls = [each.text for each in function.instructions if each.name.startswith("call")]
+        if CALLING.search(function.name) and not any("watch_calls" in each for each in calls):
+            yield f"{function.name} calls NCCL unwatched"
+        for index, each in enumerate(function.instructions):
+            posts = each.name.startswith("call") and WATCHED.search(each.text)
+            if posts and not function.every_way_on_meets(index, says_so, meets):
+                yield f"{function.name}: {each.text}"
+
+
 RULES = (
     only_constants_go_through_the_read_only_path,
     strong_accesses_say_what_they_are_for,
@@ -444,4 +274,5 @@ RULES = (
     kernels_that_communicate_keep_nothing_in_local_memory,
     puts_stand_behind_a_system_fence,
     signals_of_the_network_are_acquired,
+    calls_of_nccl_are_watched,
 )

@@ -41,7 +41,9 @@ void KernelWriter::write_network() {
   if (!description_.resources.network) return;
   emitter_.include("network.cuh");
   emitter_.writer_.line(
-      "tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)");
+      fmt::format("tw::Network network(comm, lane, {});  // ncclGin(comm, program id % "
+                  "lane.num_contexts)",
+                  description_.wait_sites.size() - 1));
 }
 
 /// The ring between producer and consumers, behind which all threads know that it is ready.

@@ -34,7 +34,7 @@ network_channels_kernel(const __grid_constant__ tw::WindowHandle x,
     const __grid_constant__ tw::WindowHandle ch, const __grid_constant__ tw::WindowHandle all,
     int64_t p, const __grid_constant__ ncclDevComm comm, const __grid_constant__ tw::Lane lane) {
   tw::LaunchGuard<kThreads> launch(lane);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 3);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 2. network_channels.py:5: load x
   float* const address = static_cast<float*>(x.local);

@@ -36,7 +36,7 @@ network_grid_kernel(const __grid_constant__ tw::WindowHandle x,
   tw::LsaBarrier<4, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<8, 4> network_barrier(comm, lane, slot);
   tw::LocalGridBarrier local_grid_barrier(lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 2);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. network_grid.py:4: load y, store y
   float* const address = static_cast<float*>(y.local);

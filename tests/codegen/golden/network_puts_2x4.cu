@@ -40,7 +40,7 @@ network_puts_kernel(const __grid_constant__ tw::WindowHandle x,
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<4, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<8, 4> network_barrier(comm, lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 4);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. network_puts.py:4
   const int64_t i = int64_t{blockIdx.x};

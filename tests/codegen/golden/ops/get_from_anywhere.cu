@@ -28,7 +28,7 @@ get_from_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
   float* const x_rank_1 = tw::at_rank<float>(x, lane, 1);
   extern __shared__ __align__(128) char copy_stages[];
   tw::Copier<kThreads, 8> copier(copy_stages);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 0);  // ncclGin(comm, program id % lane.num_contexts)
   const int64_t offset = H * T;
 
   // 2. get_from_anywhere.py:4: lt, eq, if, put x to w, drain_copies, get x

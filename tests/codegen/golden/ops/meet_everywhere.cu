@@ -39,7 +39,7 @@ meet_everywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle w, flo
   tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
   tw::LocalGridBarrier local_grid_barrier(lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 2);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. meet_everywhere.py:4
   const int64_t me = int64_t{lane.rank};

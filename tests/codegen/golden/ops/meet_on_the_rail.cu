@@ -36,7 +36,7 @@ meet_on_the_rail_kernel(float* x, const __grid_constant__ tw::WindowHandle w, fl
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
   tw::LocalGridBarrier local_grid_barrier(lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 2);  // ncclGin(comm, program id % lane.num_contexts)
   const int64_t offset = T * H;
 
   // 1. meet_on_the_rail.py:4

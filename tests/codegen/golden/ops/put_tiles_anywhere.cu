@@ -38,7 +38,7 @@ put_tiles_anywhere_kernel(float* x, const __grid_constant__ tw::WindowHandle inb
   uint64_t* const ready_rank_0 = tw::at_rank<uint64_t>(ready, lane, 0);
   float* const inbox_rank_1 = tw::at_rank<float>(inbox, lane, 1);
   uint64_t* const ready_rank_1 = tw::at_rank<uint64_t>(ready, lane, 1);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 1);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 3. put_tiles_anywhere.py:11
   const int64_t rank = int64_t{lane.rank};

@@ -31,7 +31,7 @@ put_values_anywhere_kernel(const __grid_constant__ tw::WindowHandle w,
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 2);  // ncclGin(comm, program id % lane.num_contexts)
 
   // 1. put_values_anywhere.py:2
   const int64_t i = int64_t{blockIdx.x};

@@ -41,7 +41,7 @@ put_views_anywhere_kernel(const __grid_constant__ tw::WindowHandle x,
   const uint32_t slot = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   tw::LsaBarrier<2, kThreads> barrier(lane, slot);
   tw::NetworkBarrier<4, 2> network_barrier(comm, lane, slot);
-  tw::Network network(comm, lane);  // ncclGin(comm, program id % lane.num_contexts)
+  tw::Network network(comm, lane, 4);  // ncclGin(comm, program id % lane.num_contexts)
   const int64_t offset = S * H;
 
   // 1. put_views_anywhere.py:5: lt, full, and, store w
