@@ -2,53 +2,17 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "bindings/arguments.h"
 #include "bindings/array_protocols.h"
+#include "compiler/ir/float_format.h"
+#include "compiler/ir/number_range.h"
 #include "compiler/support/error.h"
 
 namespace py = pybind11;
 
 namespace tilewire::bindings {
 namespace {
-
-/// A binary floating-point format with an implicit leading bit and subnormals.
-struct FloatFormat {
-  int mantissa_bits;
-  int exponent_bits;
-  double largest;
-  bool has_infinity;
-  std::uint64_t nan;
-
-  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-};
-
-std::optional<FloatFormat> small_format(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return FloatFormat{10, 5, 65504.0, true, 0x7e00};
-    case DType::kBF16:
-      return FloatFormat{7, 8, 0x1.fep127, true, 0x7fc0};
-    case DType::kE4M3:
-      return FloatFormat{3, 4, 448.0, false, 0x7f};
-    case DType::kE5M2:
-      return FloatFormat{2, 5, 57344.0, true, 0x7e};
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-    case DType::kF32:
-    case DType::kF64:
-      return {};
-  }
-  return {};
-}
 
 /// `value` rounded to nearest even; absent where it is finite and the result would not be, or
 /// where the format has no infinity for one.
@@ -59,9 +23,9 @@ std::optional<std::uint64_t> encode(double value, const FloatFormat& format) {
   if (std::isnan(value)) return format.nan;
   if (std::isinf(value)) {
     if (!format.has_infinity) return {};
-    return sign | ((std::uint64_t{1} << format.exponent_bits) - 1) << format.mantissa_bits;
+    return sign | format.infinity();
   }
-  int exponent = 1 - format.bias();  // of subnormals
+  int exponent = format.smallest_exponent();
   if (magnitude > 0.0) exponent = std::max(exponent, std::ilogb(magnitude));
   const double steps = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   if (std::ldexp(steps, exponent - format.mantissa_bits) > format.largest) return {};
@@ -77,7 +41,7 @@ std::optional<std::uint64_t> float_bits(double value, DType dtype) {
     if (std::isinf(rounded) && !std::isinf(value)) return {};
     return std::bit_cast<std::uint32_t>(rounded);
   }
-  return encode(value, *small_format(dtype));
+  return encode(value, format_of(dtype));
 }
 
 /// The low bytes of a two's complement integer.
@@ -107,35 +71,21 @@ std::optional<std::uint64_t> integer_bits(PyObject* integer, DType dtype) {
   if (dtype == DType::kBool) {
     return value == 0 || value == 1 ? std::optional<std::uint64_t>(value) : std::nullopt;
   }
-  const int bits = 8 * num_bytes(dtype);
-  const bool fits = is_signed(dtype)
-                        ? value >= std::numeric_limits<std::int64_t>::min() >> (64 - bits) &&
-                              value <= std::numeric_limits<std::int64_t>::max() >> (64 - bits)
-                        : value >= 0 && (bits == 64 || value >> bits == 0);
-  return fits ? std::optional(truncate(static_cast<std::uint64_t>(value), dtype)) : std::nullopt;
+  return holds(dtype, value) ? std::optional(truncate(static_cast<std::uint64_t>(value), dtype))
+                             : std::nullopt;
 }
 
-std::string range_of(DType dtype) {
+std::string describe_range(DType dtype) {
   if (dtype == DType::kBool) return "False or True";
-  if (is_float(dtype)) {
-    const auto format = small_format(dtype);
-    const double largest = format                 ? format->largest
-                           : dtype == DType::kF32 ? std::numeric_limits<float>::max()
-                                                  : std::numeric_limits<double>::max();
-    return fmt::format("at most {:.7g}", largest);
-  }
-  const int bits = 8 * num_bytes(dtype);
-  if (!is_signed(dtype)) {
-    return fmt::format("0 to {}", std::numeric_limits<std::uint64_t>::max() >> (64 - bits));
-  }
-  return fmt::format("{} to {}", std::numeric_limits<std::int64_t>::min() >> (64 - bits),
-                     std::numeric_limits<std::int64_t>::max() >> (64 - bits));
+  if (is_float(dtype)) return fmt::format("at most {:.7g}", format_of(dtype).largest);
+  const IntegerRange range = range_of(dtype);
+  return fmt::format("{} to {}", range.least, range.largest);
 }
 
 [[noreturn]] void fail_range(PyObject* object, DType dtype, std::string_view what) {
   throw UserError(fmt::format("{}: {} does not fit {} ({})", what,
                               py::str(py::handle(object)).cast<std::string>(), name_of(dtype),
-                              range_of(dtype)));
+                              describe_range(dtype)));
 }
 
 [[noreturn]] void fail_kind(PyObject* object, DType dtype, std::string_view what) {

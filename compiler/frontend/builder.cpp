@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/float_format.h"
 #include "compiler/ir/number_range.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -133,9 +134,9 @@ Value* Builder::constant(Operand literal, DType dtype) {
     const double number = to_double(literal);
     const double in_f32 = static_cast<double>(static_cast<float>(number));
     const double kept = dtype == DType::kF64 ? number : in_f32;  // what f32 rounds down to fits it
-    if (std::isfinite(number) && !(std::fabs(kept) <= largest_number(dtype))) {
+    if (std::isfinite(number) && !(std::fabs(kept) <= format_of(dtype).largest)) {
       fail(fmt::format("{} doesn't fit {}, whose largest number is {}: cast to a wider dtype first",
-                       literal_to_string(literal), name_of(dtype), largest_number(dtype)));
+                       literal_to_string(literal), name_of(dtype), format_of(dtype).largest));
     }
     value = number;
   } else if (dtype == DType::kBool) {

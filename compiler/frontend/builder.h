@@ -358,6 +358,8 @@ class Builder {
   void report(std::string_view op, Values operands, Attributes attributes);
   Value* atomic_of(std::string_view kind, Value* view, const std::vector<Operand>& values,
                    const AtomicOptions& options);
+  void require_place(std::string_view call, const Value* view) const;
+  void require_static_shape(std::string_view call, const Value* view) const;
   Value* source_for(std::string_view call, Value* view, const Operand& source);
   void require_whole_window(std::string_view call, const Value* view);
   Attributes reduction(std::string_view call, const Value* view, const ReductionOptions& options,

@@ -1,20 +1,9 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/builder.h"
+#include "compiler/ops/memory.h"
 
 namespace tilewire {
-namespace {
-
-/// Whether the view looks at a peer's memory.
-bool is_at_peer(const Value* view) {
-  for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
-       made = made->operands[0]->definition) {
-    if (made->is("at")) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Value* Builder::atomic(std::string_view kind, Value* view, Operand value,
                        const AtomicOptions& options) {
@@ -29,13 +18,9 @@ Value* Builder::atomic_cas(Value* view, Operand compare, Operand value,
 Value* Builder::atomic_of(std::string_view kind, Value* view, const std::vector<Operand>& values,
                           const AtomicOptions& options) {
   const std::string call = fmt::format("atomic_{}", kind);
-  if (!view->type.is_view()) {
-    fail(
-        fmt::format("{}: {} is no place in memory; its first argument is a tensor, a window or a "
-                    "part of one",
-                    call, view->type.to_string()));
-  }
-  if (is_at_peer(view) && !options.scope.empty() && options.scope != "system") {
+  require_place(call, view);
+  if (view_op_behind(view, "at") != nullptr && !options.scope.empty() &&
+      options.scope != "system") {
     fail(
         fmt::format("{}: scope=\"{}\" at a peer, whose own atomics may meet this one; it needs "
                     "scope=\"system\"",
@@ -46,13 +31,7 @@ Value* Builder::atomic_of(std::string_view kind, Value* view, const std::vector<
   const bool is_scalar = view->type.shape.empty();
   const Type tile =
       is_scalar ? Type::scalar(view->type.dtype) : Type::tile(view->type.dtype, view->type.shape);
-  for (std::size_t i = 0; i < view->type.shape.size(); ++i) {
-    if (view->type.shape[i] != kDynamic) continue;
-    fail(
-        fmt::format("{}: dimension {} of {} is known only at run time, a tile's shape is static; "
-                    "take a part of it with tw.ds(start, size), or make the extent a tw.const",
-                    call, i, view->type.to_string()));
-  }
+  require_static_shape(call, view);
   Values operands = {view};
   for (const Operand& value : values) operands.push_back(fit(value, tile, "the value"));
   Attributes attributes = {

@@ -1,30 +1,21 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/builder.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/multimem.h"
 
 namespace tilewire {
-namespace {
 
-bool is_at_a_rank(const Value* view) {
-  for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
-       made = made->operands[0]->definition) {
-    if (made->is("at")) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-Value* Builder::source_for(std::string_view call, Value* view, const Operand& source) {
+void Builder::require_place(std::string_view call, const Value* view) const {
   if (!view->type.is_view()) {
     fail(
         fmt::format("{}: {} is no place in memory; its first argument is a tensor, a window or a "
                     "part of one",
                     call, view->type.to_string()));
   }
-  auto* const* given = std::get_if<Value*>(&source);
-  if (given != nullptr && (*given)->type.is_view()) return *given;
+}
+
+void Builder::require_static_shape(std::string_view call, const Value* view) const {
   for (std::size_t i = 0; i < view->type.shape.size(); ++i) {
     if (view->type.shape[i] != kDynamic) continue;
     fail(
@@ -32,6 +23,13 @@ Value* Builder::source_for(std::string_view call, Value* view, const Operand& so
                     "take a part of it with tw.ds(start, size), or make the extent a tw.const",
                     call, i, view->type.to_string()));
   }
+}
+
+Value* Builder::source_for(std::string_view call, Value* view, const Operand& source) {
+  require_place(call, view);
+  auto* const* given = std::get_if<Value*>(&source);
+  if (given != nullptr && (*given)->type.is_view()) return *given;
+  require_static_shape(call, view);
   const Type type = view->type.shape.empty() ? Type::scalar(view->type.dtype)
                                              : Type::tile(view->type.dtype, view->type.shape);
   return fit(source, type, "the source");
@@ -42,7 +40,7 @@ void Builder::require_whole_window(std::string_view call, const Value* view) {
     fail(fmt::format("{}: takes a window or a part of one, of which each rank has a copy; found {}",
                      call, view->type.to_string()));
   }
-  if (is_at_a_rank(view)) {
+  if (view_op_behind(view, "at") != nullptr) {
     fail(fmt::format("{}: means all ranks' copies: leave .at(…) out", call));
   }
 }
@@ -83,7 +81,7 @@ void Builder::accumulate(Value* view, Operand value) {
 }
 
 Value* Builder::multicast(Value* window, std::string_view team) {
-  if (window->type.is_view() && is_at_a_rank(window)) {
+  if (window->type.is_view() && view_op_behind(window, "at") != nullptr) {
     fail("multicast: means all ranks' copies: leave .at(…) out");
   }
   return emit("multicast", {window}, {{"team", std::string(team)}})->result();

@@ -193,12 +193,7 @@ Value* Builder::load(Value* view, std::optional<Operand> other, Value* where,
 }
 
 void Builder::store(Value* view, Operand value, Value* where, std::string_view cache) {
-  if (!view->type.is_view()) {
-    fail(
-        fmt::format("store: {} is no place in memory; its first argument is a tensor, a window or "
-                    "a part of one",
-                    view->type.to_string()));
-  }
+  require_place("store", view);
   auto* const* given = std::get_if<Value*>(&value);
   const bool is_scalar = given == nullptr || (*given)->type.is_scalar();
   Values operands = {view, is_scalar ? cast(value, view->type.dtype)

@@ -16,7 +16,4 @@ IntegerRange range_of(DType dtype);
 /// Whether an integer is a value of an integer dtype.
 bool holds(DType dtype, std::int64_t value);
 
-/// The largest finite number of a float dtype.
-double largest_number(DType dtype);
-
 }  // namespace tilewire

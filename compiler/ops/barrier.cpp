@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <map>
 
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/emitter.h"
+#include "compiler/codegen/cuda/object.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
 
@@ -26,18 +26,10 @@ std::vector<Type> infer_grid_barrier(const OpCall& call) {
   return infer_lsa_barrier(call);
 }
 
-std::string_view order_of(const Statement& statement) {
-  static const std::map<std::string_view, std::string_view> orders = {{"acq_rel", "kAcqRel"},
-                                                                      {"acquire", "kAcquire"},
-                                                                      {"release", "kRelease"},
-                                                                      {"relaxed", "kRelaxed"}};
-  return orders.at(statement.text("order"));
-}
-
 /// The planner of synchronisation puts a `__syncthreads` before and behind it where needed.
 void emit_lsa_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("lsa_barrier.cuh");
-  emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});", order_of(statement),
+  emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});", order_name(statement),
                                 statement.integer("site")));
 }
 
@@ -46,7 +38,7 @@ void emit_grid_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.statement(
       fmt::format("{}.sync<tw::Order::{}>({});",
                   statement.text("team") == "local" ? "local_grid_barrier" : "grid_barrier",
-                  order_of(statement), statement.integer("site")));
+                  order_name(statement), statement.integer("site")));
 }
 
 Resources needs_barrier(const Statement&) {

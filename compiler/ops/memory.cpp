@@ -250,6 +250,14 @@ OpInfo tile_store_op() {
 
 }  // namespace
 
+const Statement* view_op_behind(const Value* view, std::string_view name) {
+  for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
+       made = made->operands[0]->definition) {
+    if (made->is(name)) return made;
+  }
+  return nullptr;
+}
+
 const Value* parameter_behind(const Value* pointer) {
   const Statement* made = pointer->definition;
   if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;

@@ -107,6 +107,9 @@ std::vector<SlicePattern> parse_slice_pattern(std::string_view text);
 std::string slice_pattern_to_string(const std::vector<SlicePattern>& patterns);
 int num_operands(SliceIndex::Kind kind);
 
+/// The op of that name among those that made a view, the last one; null: none.
+const Statement* view_op_behind(const Value* view, std::string_view name);
+
 /// The parameter that a lowered pointer leads into; null: unknown.
 const Value* parameter_behind(const Value* pointer);
 /// Whether two parameters (null: any) may be the same memory: no tensor has two shapes.

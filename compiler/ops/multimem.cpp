@@ -234,13 +234,7 @@ std::string multimem_of(const Target& target, MultimemUse use) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-const Statement* multicast_behind(const Value* view) {
-  for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
-       made = made->operands[0]->definition) {
-    if (made->is("multicast")) return made;
-  }
-  return nullptr;
-}
+const Statement* multicast_behind(const Value* view) { return view_op_behind(view, "multicast"); }
 
 bool is_multimem(const Statement& statement) {
   return statement.is("multimem_load") || statement.is("multimem_store") ||

@@ -4,47 +4,10 @@
 
 #include <cmath>
 
-#include "compiler/support/error.h"
+#include "compiler/ir/float_format.h"
 
 namespace tilewire {
 namespace {
-
-/// An IEEE-like format with subnormals.
-struct Format {
-  int num_bits;
-  int mantissa_bits;
-  int bias;
-  std::uint32_t infinity;  ///< bits; 0: the format has none and saturates
-  std::uint32_t nan;       ///< bits
-  double largest;
-
-  int smallest_exponent() const { return 1 - bias; }  ///< of normal numbers
-};
-
-Format format_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return {16, 10, 15, 0x7C00, 0x7E00, 65504.0};
-    case DType::kE5M2:
-      return {8, 2, 15, 0x7C, 0x7E, 57344.0};
-    case DType::kE4M3:
-      return {8, 3, 7, 0, 0x7F, 448.0};
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-    case DType::kBF16:
-    case DType::kF32:
-    case DType::kF64:
-      break;
-  }
-  throw InternalError("no narrow float format");
-}
 
 /// Bit operations on f32 values, scalar.
 struct Bits {
@@ -82,7 +45,7 @@ llvm::Value* round_to_bf16(llvm::IRBuilder<>& builder, llvm::Value* f32) {
 }
 
 /// In this binade of f32, a unit in the last place is the format's smallest subnormal.
-double subnormal_magic(const Format& format) {
+double subnormal_magic(const FloatFormat& format) {
   return std::ldexp(1.0, format.smallest_exponent() - format.mantissa_bits + 23);
 }
 
@@ -92,7 +55,7 @@ bool is_narrow_float(DType dtype) { return is_float(dtype) && num_bytes(dtype) <
 
 llvm::Value* round_to_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType dtype) {
   if (dtype == DType::kBF16) return round_to_bf16(builder, f32);
-  const Format format = format_of(dtype);
+  const FloatFormat& format = format_of(dtype);
   const Bits bits{builder};
   llvm::Value* word = bits.of(f32);
   llvm::Value* magnitude = bits.magnitude(word);
@@ -106,7 +69,7 @@ llvm::Value* round_to_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType
   llvm::Value* rounded = builder.CreateSelect(is_subnormal, subnormal, normal);
 
   llvm::Value* is_too_large = builder.CreateFCmpOGT(rounded, bits.number(format.largest));
-  llvm::Value* limit = bits.number(format.infinity != 0 ? HUGE_VAL : format.largest);
+  llvm::Value* limit = bits.number(format.has_infinity ? HUGE_VAL : format.largest);
   rounded = builder.CreateSelect(is_too_large, limit, rounded);
   rounded = bits.to_float(builder.CreateOr(bits.of(rounded), bits.sign(word)));
   return builder.CreateSelect(bits.is_nan(f32), quiet(builder, f32), rounded);
@@ -123,11 +86,11 @@ llvm::Value* encode_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType d
   if (dtype == DType::kBF16) {
     return builder.CreateTrunc(builder.CreateLShr(word, 16), builder.getInt16Ty());
   }
-  const Format format = format_of(dtype);
+  const FloatFormat& format = format_of(dtype);
   llvm::Value* magnitude = bits.magnitude(word);
   llvm::Value* absolute = bits.to_float(magnitude);
 
-  const auto rebias = static_cast<std::uint32_t>(127 - format.bias)
+  const auto rebias = static_cast<std::uint32_t>(127 - format.bias())
                       << static_cast<unsigned>(format.mantissa_bits);
   llvm::Value* encoded = builder.CreateSub(builder.CreateLShr(magnitude, 23 - format.mantissa_bits),
                                            bits.word(rebias));
@@ -137,36 +100,36 @@ llvm::Value* encode_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType d
   llvm::Value* is_subnormal =
       builder.CreateFCmpOLT(absolute, bits.number(std::ldexp(1.0, format.smallest_exponent())));
   encoded = builder.CreateSelect(is_subnormal, subnormal, encoded);
-  if (format.infinity != 0) {
+  if (format.has_infinity) {
     llvm::Value* is_infinite = builder.CreateFCmpOEQ(absolute, bits.number(HUGE_VAL));
-    encoded = builder.CreateSelect(is_infinite, bits.word(format.infinity), encoded);
+    encoded = builder.CreateSelect(is_infinite, bits.word(format.infinity()), encoded);
   }
   llvm::Value* nan = bits.word(format.nan);
-  if (format.infinity != 0) {
+  if (format.has_infinity) {
     nan = builder.CreateAnd(builder.CreateLShr(magnitude, 23 - format.mantissa_bits),
-                            format.infinity | ((1U << format.mantissa_bits) - 1));
+                            format.infinity() | ((1U << format.mantissa_bits) - 1));
   }
   encoded = builder.CreateSelect(bits.is_nan(f32), nan, encoded);
-  llvm::Value* sign = builder.CreateLShr(bits.sign(word), 32 - format.num_bits);
+  llvm::Value* sign = builder.CreateLShr(bits.sign(word), 32 - format.num_bits());
   return builder.CreateTrunc(builder.CreateOr(encoded, sign),
-                             builder.getIntNTy(static_cast<unsigned>(format.num_bits)));
+                             builder.getIntNTy(static_cast<unsigned>(format.num_bits())));
 }
 
 llvm::Value* decode_format(llvm::IRBuilder<>& builder, llvm::Value* encoded, DType dtype) {
   const Bits bits{builder};
   llvm::Value* word = builder.CreateZExt(encoded, builder.getInt32Ty());
   if (dtype == DType::kBF16) return bits.to_float(builder.CreateShl(word, 16));
-  const Format format = format_of(dtype);
-  const std::uint32_t sign_bit = 1U << static_cast<unsigned>(format.num_bits - 1);
+  const FloatFormat& format = format_of(dtype);
+  const std::uint32_t sign_bit = 1U << static_cast<unsigned>(format.num_bits() - 1);
   llvm::Value* magnitude = builder.CreateAnd(word, sign_bit - 1);
   // The exponent is too small by the difference of the biases; a product by a power of two mends
   // it, and makes subnormals normal.
   llvm::Value* number = bits.to_float(builder.CreateShl(magnitude, 23 - format.mantissa_bits));
-  number = builder.CreateFMul(number, bits.number(std::ldexp(1.0, 127 - format.bias)));
+  number = builder.CreateFMul(number, bits.number(std::ldexp(1.0, 127 - format.bias())));
   llvm::Value* nan = bits.to_float(
       builder.CreateOr(builder.CreateShl(magnitude, 23 - format.mantissa_bits), 0x7F800000U));
-  if (format.infinity != 0) {
-    llvm::Value* infinity = bits.word(format.infinity);
+  if (format.has_infinity) {
+    llvm::Value* infinity = bits.word(format.infinity());
     number = builder.CreateSelect(builder.CreateICmpEQ(magnitude, infinity), bits.number(HUGE_VAL),
                                   number);
     number = builder.CreateSelect(builder.CreateICmpUGT(magnitude, infinity), nan, number);
@@ -174,7 +137,7 @@ llvm::Value* decode_format(llvm::IRBuilder<>& builder, llvm::Value* encoded, DTy
     number =
         builder.CreateSelect(builder.CreateICmpEQ(magnitude, bits.word(format.nan)), nan, number);
   }
-  llvm::Value* sign = builder.CreateShl(builder.CreateAnd(word, sign_bit), 32 - format.num_bits);
+  llvm::Value* sign = builder.CreateShl(builder.CreateAnd(word, sign_bit), 32 - format.num_bits());
   return bits.to_float(builder.CreateOr(bits.of(number), sign));
 }
 

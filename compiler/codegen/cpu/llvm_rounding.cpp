@@ -6,49 +6,16 @@
 #include <limits>
 
 #include "compiler/codegen/cpu/llvm_formats.h"
-#include "compiler/support/error.h"
+#include "compiler/ir/float_format.h"
 
 namespace tilewire {
 namespace {
 
-struct Format {
-  int mantissa_bits;
-  int smallest_exponent;  ///< of normal numbers
-  double largest;
-  bool has_infinity;
-};
-
-Format format_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return {23, -126, std::numeric_limits<float>::max(), true};
-    case DType::kBF16:
-      return {7, -126, 0x1.FEp127, true};
-    case DType::kF16:
-      return {10, -14, 65504.0, true};
-    case DType::kE5M2:
-      return {2, -14, 57344.0, true};
-    case DType::kE4M3:
-      return {3, -6, 448.0, false};
-    case DType::kBool:
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-    case DType::kF64:
-      break;
-  }
-  throw InternalError("no float format to round to");
-}
-
 /// Rounds magnitudes to a format.
 class Rounder {
  public:
-  Rounder(llvm::IRBuilder<>& builder, const Format& format, Rounding rounding, llvm::Value* f32)
+  Rounder(llvm::IRBuilder<>& builder, const FloatFormat& format, Rounding rounding,
+          llvm::Value* f32)
       : builder_(builder), format_(format), rounding_(rounding) {
     bits_ = builder_.CreateBitCast(f32, builder_.getInt32Ty());
     magnitude_ = builder_.CreateAnd(bits_, 0x7FFFFFFFU);
@@ -72,9 +39,9 @@ class Rounder {
   /// The magnitude, rounded as if the format had no largest number.
   llvm::Value* rounded() const {
     if (format_.mantissa_bits == 23) return absolute();
-    if (format_.smallest_exponent == -126) return normal();
+    if (format_.smallest_exponent() == -126) return normal();
     llvm::Value* is_subnormal =
-        builder_.CreateFCmpOLT(absolute(), number(std::ldexp(1.0, format_.smallest_exponent)));
+        builder_.CreateFCmpOLT(absolute(), number(std::ldexp(1.0, format_.smallest_exponent())));
     return builder_.CreateSelect(is_subnormal, subnormal(), normal());
   }
 
@@ -99,7 +66,7 @@ class Rounder {
 
   /// In units of the smallest number of the format.
   llvm::Value* subnormal() const {
-    const int unit = format_.smallest_exponent - format_.mantissa_bits;
+    const int unit = format_.smallest_exponent() - format_.mantissa_bits;
     llvm::Value* scaled = builder_.CreateFMul(absolute(), number(std::ldexp(1.0, -unit)));
     const auto whole = [&](unsigned id) { return builder_.CreateUnaryIntrinsic(id, scaled); };
     llvm::Value* count = rounding_ == Rounding::kNearest
@@ -110,7 +77,7 @@ class Rounder {
   }
 
   llvm::IRBuilder<>& builder_;
-  const Format& format_;
+  const FloatFormat& format_;
   Rounding rounding_;
   llvm::Value* bits_;
   llvm::Value* magnitude_;
@@ -122,7 +89,7 @@ class Rounder {
 
 llvm::Value* round_to_format(llvm::IRBuilder<>& builder, llvm::Value* f32, DType dtype,
                              Rounding rounding, bool saturates) {
-  const Format format = format_of(dtype);
+  const FloatFormat& format = format_of(dtype);
   const Rounder rounder(builder, format, rounding, f32);
   llvm::Value* rounded = rounder.rounded();
   llvm::Value* largest = rounder.number(format.largest);

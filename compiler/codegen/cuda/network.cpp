@@ -2,23 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "compiler/codegen/cuda/access.h"
+#include "compiler/codegen/cuda/object.h"
 #include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
 namespace {
-
-std::string_view order_of(const Statement& statement) {
-  static const std::map<std::string_view, std::string_view> orders = {{"acq_rel", "kAcqRel"},
-                                                                      {"acquire", "kAcquire"},
-                                                                      {"release", "kRelease"},
-                                                                      {"relaxed", "kRelaxed"}};
-  return orders.at(statement.text("order"));
-}
 
 std::string dimensions_of(const NetworkCopy& copy, const CudaEmitter& emitter) {
   std::string text;
@@ -103,7 +94,7 @@ void emit_network_signal_cuda(const Statement& statement, CudaEmitter& emitter) 
       "{}network.signal<tw::Order::{}>({}, {}, {}, {});",
       signal.predicate == nullptr ? ""
                                   : fmt::format("if ({}) ", emitter.argument(signal.predicate)),
-      order_of(statement), emitter.parameter(signal.semaphore), emitter.argument(signal.rank),
+      order_name(statement), emitter.parameter(signal.semaphore), emitter.argument(signal.rank),
       emitter.argument(signal.element), emitter.argument(signal.n)));
 }
 
@@ -114,7 +105,7 @@ void emit_network_flush_cuda(const Statement&, CudaEmitter& emitter) {
 void emit_network_barrier_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.statement(fmt::format("network_barrier.sync<tw::NetworkTeam::{}, tw::Order::{}>({});",
                                 statement.text("team") == "rail" ? "kRail" : "kWorld",
-                                order_of(statement), statement.integer("site")));
+                                order_name(statement), statement.integer("site")));
 }
 
 /// All instances of this rank meet; then those with the first ids, one on each of the network's
@@ -124,14 +115,14 @@ void emit_network_grid_barrier_cuda(const Statement& statement, CudaEmitter& emi
   const std::int64_t site = statement.integer("site");
   const bool is_rail = statement.text("team") == "rail";
   const auto local =
-      fmt::format("local_grid_barrier.sync<tw::Order::{}>({});", order_of(statement), site);
+      fmt::format("local_grid_barrier.sync<tw::Order::{}>({});", order_name(statement), site);
   emitter.statement(local);
   emitter.meet();
   emitter.open("if (slot < lane.num_contexts)");
   emit_network_barrier_cuda(statement, emitter);
   if (!is_rail && emitter.program().lsa_size > 1) {
     emitter.meet();
-    emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});", order_of(statement), site));
+    emitter.statement(fmt::format("barrier.sync<tw::Order::{}>({});", order_name(statement), site));
   }
   emitter.meet();
   emitter.close();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 namespace tilewire {
 namespace {
 
@@ -22,15 +24,21 @@ std::string object_slice(const ObjectAccess& access) {
                      fmt::join(access.shape, ", "), fmt::join(access.strides, ", "));
 }
 
+std::string_view order_name(const Statement& statement) {
+  static const std::map<std::string_view, std::string_view> names = {{"acq_rel", "kAcqRel"},
+                                                                     {"acquire", "kAcquire"},
+                                                                     {"release", "kRelease"},
+                                                                     {"relaxed", "kRelaxed"}};
+  return names.at(statement.text("order"));
+}
+
 std::string_view object_scope(const Statement& statement) {
   return scope_name(statement.text("scope"));
 }
 
 std::string telling_arguments(const Statement& statement) {
   const std::string_view told = statement.text("told");
-  std::string arguments =
-      fmt::format("tw::Order::{}, {}",
-                  statement.text("order") == "release" ? "kRelease" : "kRelaxed", scope_name(told));
+  std::string arguments = fmt::format("tw::Order::{}, {}", order_name(statement), scope_name(told));
   const bool is_mover = statement.flag("mover");
   if (is_mover || told != statement.text("scope")) {
     arguments += fmt::format(", {}", object_scope(statement));

@@ -15,6 +15,9 @@ void emit_object_op(const ObjectAccess& access, CudaEmitter& emitter, const std:
 /// 1>>{}`.
 std::string object_slice(const ObjectAccess& access);
 
+/// What a barrier, a signal or a set orders, attribute `order`: `kAcqRel`.
+std::string_view order_name(const Statement& statement);
+
 /// Where those are who use the object: `tw::Scope::kGpu`.
 std::string_view object_scope(const Statement& statement);
 
