@@ -7,10 +7,8 @@
 #include "compiler/codegen/cpu/emitter.h"
 #include "compiler/codegen/cuda/network.h"
 #include "compiler/ops/all_ops.h"
-#include "compiler/ops/channel_access.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/object_access.h"
-#include "templates/tilewire/channel_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -22,11 +20,6 @@ constexpr AttributeSpec kSite = {"site", AttributeSpec::Kind::kInteger, true,
 constexpr AttributeSpec kOrder = {"order", AttributeSpec::Kind::kText, true, "as for `barrier`"};
 constexpr AttributeSpec kTeam = {"team", AttributeSpec::Kind::kText, true, "`world` or `rail`"};
 
-/// Operands in front of the dimensions of `network_put` and `network_get`.
-constexpr std::size_t kNumPlaces = 5;
-/// Operands in front of the tile of `network_store`.
-constexpr std::size_t kNumStorePlaces = 3;
-
 void require_window(const OpCall& call, std::size_t operand) {
   const Type& type = require_view(call, operand);
   if (type.memory == Memory::kWindow) return;
@@ -34,12 +27,14 @@ void require_window(const OpCall& call, std::size_t operand) {
 }
 
 void check_copy(const OpCall& call) {
-  if (call.operands.size() < kNumPlaces + 3 || (call.operands.size() - kNumPlaces) % 3 != 0) {
+  if (call.operands.size() < NetworkCopy::kNumPlaces + 3 ||
+      (call.operands.size() - NetworkCopy::kNumPlaces) % 3 != 0) {
     call.fail(
         "operands: two places and a rank, then extent, to's stride and from's for each "
         "dimension");
   }
-  for (std::size_t i = kNumPlaces; i < call.operands.size(); ++i) require_index(call, i);
+  for (std::size_t i = NetworkCopy::kNumPlaces; i < call.operands.size(); ++i)
+    require_index(call, i);
 }
 
 std::vector<Type> infer_put(const OpCall& call) {
@@ -67,10 +62,10 @@ std::vector<Type> infer_store(const OpCall& call) {
   require_index(call, 1);
   require_index(call, 2);
   const auto& shape = integers_attribute(call, "shape");
-  const DType dtype = call.operands[kNumStorePlaces].dtype;
+  const DType dtype = call.operands[NetworkStore::kNumPlaces].dtype;
   const Type tile = shape.empty() ? Type::scalar(dtype) : Type::tile(dtype, shape);
-  check_fits(call, call.operands[kNumStorePlaces], tile, "the value");
-  check_access(call, tile, kNumStorePlaces + 1);
+  check_fits(call, call.operands[NetworkStore::kNumPlaces], tile, "the value");
+  check_access(call, tile, NetworkStore::kNumPlaces + 1);
   return {};
 }
 
@@ -194,7 +189,7 @@ OpInfo lowered_op(std::string_view name, std::string_view summary, Effect effect
 OpInfo copy_op(std::string_view name, std::string_view summary,
                std::vector<Type> (*infer)(const OpCall&)) {
   OpInfo op = lowered_op(name, summary, Effect::kWrites, infer);
-  op.min_operands = static_cast<int>(kNumPlaces + 3);
+  op.min_operands = static_cast<int>(NetworkCopy::kNumPlaces + 3);
   op.max_operands = -1;
   op.attributes = {{"element", AttributeSpec::Kind::kInteger, true, "bytes of one"},
                    {"known", AttributeSpec::Kind::kInteger, true,
@@ -223,7 +218,7 @@ OpInfo store_op() {
                          "`put` of a tile to a window of any rank, over the network: the tile may "
                          "change at once.",
                          Effect::kWrites, infer_store);
-  op.min_operands = static_cast<int>(kNumStorePlaces + 1);
+  op.min_operands = static_cast<int>(NetworkStore::kNumPlaces + 1);
   op.max_operands = -1;
   op.attributes = access_attributes();
   std::erase_if(op.attributes, [](const AttributeSpec& spec) {
@@ -286,60 +281,6 @@ std::vector<OpInfo> barrier_ops_of_network() {
 }
 
 }  // namespace
-
-NetworkCopy NetworkCopy::of(const Statement& statement) {
-  const bool is_put = statement.is("network_put");
-  NetworkCopy copy;
-  copy.to = statement.operands.at(0);
-  copy.rank = statement.operands.at(is_put ? 1 : 3);
-  copy.to_bytes = statement.operands.at(is_put ? 2 : 1);
-  copy.from = statement.operands.at(is_put ? 3 : 2);
-  copy.from_bytes = statement.operands.at(4);
-  for (std::size_t i = kNumPlaces; i + 2 < statement.operands.size(); i += 3) {
-    copy.dimensions.push_back(
-        {statement.operands[i], statement.operands[i + 1], statement.operands[i + 2]});
-  }
-  copy.element_bytes = static_cast<int>(statement.integer("element"));
-  copy.known_bytes = static_cast<int>(statement.integer("known"));
-  return copy;
-}
-
-NetworkStore NetworkStore::of(const Statement& statement) {
-  return {statement.operands.at(0), statement.operands.at(1), statement.operands.at(2),
-          TileAccess::of(statement)};
-}
-
-NetworkSignal NetworkSignal::of(const Statement& statement) {
-  return {statement.operands.at(0), statement.operands.at(1), statement.operands.at(2),
-          statement.operands.at(3),
-          statement.flag("predicated") ? statement.operands.back() : nullptr};
-}
-
-std::int64_t staged_bytes(const Statement& network_store) {
-  const auto& shape = network_store.integers("shape");
-  if (shape.empty()) return 0;
-  std::int64_t bytes = num_bytes(network_store.operands.at(kNumStorePlaces)->type.dtype);
-  // Where elements may be left out, or lie anywhere, it is staged with each of them where it goes.
-  const TileAccess access = TileAccess::of(network_store);
-  if (access.where != nullptr || access.offsets != nullptr) bytes += sizeof(std::int64_t);
-  for (const std::int64_t extent : shape) bytes *= extent;
-  return bytes;
-}
-
-std::int64_t staged_message_bytes(const Statement& channel_op) {
-  if (!channel_op.flag("network") || channel_op.is("channel_recv")) return 0;
-  std::int64_t bytes = device::kSenderBytes;
-  for (const Value* value : ObjectAccess::of(channel_op).values) {
-    const Type& type = value->type;
-    std::int64_t row = 1;
-    for (const std::int64_t extent : type.shape) row = extent != 1 ? extent : row;
-    const int element = num_bytes(type.dtype);
-    const std::int64_t words = device::field_words(type.is_tile() ? type.num_elements() : 1,
-                                                   element, device::is_packed(row, element));
-    bytes += device::field_bytes(words, device::Carrying::kTagged);
-  }
-  return device::up_to_line(bytes);
-}
 
 std::vector<OpInfo> network_ops() {
   std::vector<OpInfo> ops = copy_ops();

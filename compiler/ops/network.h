@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct NetworkCopy {
   int element_bytes = 1;
   int known_bytes = 1;  ///< places, strides and runs of the last dimension are multiples of this
 
+  static constexpr std::size_t kNumPlaces = 5;  ///< operands in front of the dimensions
   static NetworkCopy of(const Statement& statement);
 };
 
@@ -35,6 +37,7 @@ struct NetworkStore {
   Value* to_bytes = nullptr;  ///< where the pointer would lead
   TileAccess access;          ///< without its pointer
 
+  static constexpr std::size_t kNumPlaces = 3;  ///< operands in front of the tile
   static NetworkStore of(const Statement& statement);
 };
 

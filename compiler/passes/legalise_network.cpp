@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
@@ -29,20 +30,10 @@ int operand_at_any_rank(const Statement& statement) {
   return reaches ? 0 : -1;
 }
 
-/// What a view is part of, and whether `at` stands between.
-std::pair<const Value*, bool> base_of(const Value* view) {
-  bool is_at_a_rank = false;
-  while (view->definition != nullptr) {
-    is_at_a_rank |= view->definition->is("at");
-    view = view->definition->operands.at(0);
-  }
-  return {view, is_at_a_rank};
-}
-
 const Parameter& parameter_of(const Value* view, const Program& program) {
-  const Value* base = base_of(view).first;
+  while (view->definition != nullptr) view = view->definition->operands.at(0);
   for (const Parameter& parameter : program.parameters) {
-    if (parameter.value == base) return parameter;
+    if (parameter.value == view) return parameter;
   }
   throw InternalError("a view of no parameter");
 }
@@ -172,7 +163,7 @@ const NetworkPlaces::Place* NetworkPlaces::find(const Statement& statement) {
 void NetworkPlaces::check_own(const Statement& op, const Value* view,
                               const Program& program) const {
   const Parameter& parameter = parameter_of(view, program);
-  if (parameter.kind == Parameter::Kind::kWindow && !base_of(view).second) return;
+  if (parameter.kind == Parameter::Kind::kWindow && view_op_behind(view, "at") == nullptr) return;
   throw UserError(
       fmt::format(
           "{}: `{}` is no window of this rank's own, and the other rank may be out of reach "

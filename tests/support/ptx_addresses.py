@@ -77,6 +77,21 @@ def only_constants_go_through_the_read_only_path(kernel: Kernel):
                 yield f"{each.text}, which leads to {names or 'nobody knows what'}"
 
 
+def reaches_a_window(
+    each: Instruction, origins: dict[str, set[Origin]], parameters: list[str]
+) -> bool:
+    """By a rank's own address."""
+    is_access = each.name.split(".")[0] in ("ld", "st", "red", "atom")
+    if not is_access or not each.is_a("global") or each.is_a("nc"):
+        return False
+    address = re.search(r"\[(%\w+)", each.text)
+    if each.comment or address is None:  # book-keeping; single copies, which are their own
+        return False
+    come = origins.get(address.group(1), set())
+    numbers = {number for number, _, _ in come if number != TABLE}
+    return any("tw::WindowHandle" in parameters[number] for number in numbers)
+
+
 def multicast_addresses_are_fenced_from_others(kernel: Kernel):
     """The PTX ISA takes two addresses of the same memory for two proxies: between an access through
     a multicast address and one through a rank's own stands `fence.proxy.alias`, whatever else does.
@@ -93,19 +108,7 @@ def multicast_addresses_are_fenced_from_others(kernel: Kernel):
         origins = origins_of(function, tables)
 
         def is_plain(each: Instruction, origins=origins) -> bool:
-            kind = each.name.split(".")[0]
-            if (
-                kind not in ("ld", "st", "red", "atom")
-                or not each.is_a("global")
-                or each.is_a("nc")
-            ):
-                return False
-            address = re.search(r"\[(%\w+)", each.text)
-            if each.comment or address is None:  # book-keeping; single copies, which are their own
-                return False
-            come = origins.get(address.group(1), set())
-            numbers = {number for number, _, _ in come if number != TABLE}
-            return any("tw::WindowHandle" in parameters[number] for number in numbers)
+            return reaches_a_window(each, origins, parameters)
 
         def is_plain_write(each: Instruction, is_plain=is_plain) -> bool:
             return is_plain(each) and not each.name.startswith("ld")
