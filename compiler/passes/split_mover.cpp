@@ -1,19 +1,15 @@
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "compiler/codegen/cuda/staging.h"
-#include "compiler/ops/atomic.h"
-#include "compiler/ops/memory.h"
 #include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/find_moves.h"
-#include "compiler/passes/forward_flow.h"
+#include "compiler/passes/order_moves.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/program_slice.h"
 #include "compiler/passes/rewrite.h"
@@ -23,85 +19,6 @@ namespace {
 
 constexpr int kFewestStages = 3;  // of the ring, beside a moved tile: two don't hide latencies
 
-bool tells(const Statement& op) { return op.is("flag_set") || op.is("semaphore_signal"); }
-
-/// Follows what the mover may still be storing, and whether the consumers have done something since
-/// they last met it (null). What tells of its stores is the mover's too where nothing else stands
-/// before; what else depends on them awaits them.
-class Orderer {
- public:
-  Orderer(const Program& program, const Region& consumers) : program_(program) {
-    flow_forward(consumers, {}, [this](const Statement& op, Values state) {
-      decisions_.erase(&op);
-      return step(op, std::move(state));
-    });
-  }
-
-  bool is_movers(const Statement& op) const { return decides(op, Decision::kMover); }
-  bool awaits(const Statement& op) const { return decides(op, Decision::kAwaits); }
-
- private:
-  enum class Decision { kMover, kAwaits };
-
-  bool decides(const Statement& op, Decision decision) const {
-    const auto found = decisions_.find(&op);
-    return found != decisions_.end() && found->second == decision;
-  }
-
-  Values step(const Statement& op, Values state) {
-    if (op.is("put_tile") || (is_moved(op) && op.is("tile_load"))) {
-      state.erase(nullptr);
-      return state;
-    }
-    if (is_moved(op)) {
-      state.insert(parameter_behind(op.operands.at(0)));
-      return state;
-    }
-    const bool is_storing = state.size() > state.count(nullptr);
-    if (is_storing && tells(op) && !state.contains(nullptr)) {
-      decisions_[&op] = Decision::kMover;
-      return state;
-    }
-    if (is_storing && needs_await(op, state)) {
-      decisions_[&op] = Decision::kAwaits;
-      state.clear();
-    }
-    const Effect effect = effect_of(op);
-    const bool is_quiet = effect == Effect::kPure || effect == Effect::kReports ||
-                          effect == Effect::kHidden || op.is("flag_wait");
-    if (!is_quiet) state.insert(nullptr);
-    return state;
-  }
-
-  bool needs_await(const Statement& op, const Values& state) const {
-    switch (effect_of(op)) {
-      case Effect::kPure:
-      case Effect::kReports:
-        return false;
-      case Effect::kHidden:
-        return op.is("leave") || op.is("hand_over");
-      case Effect::kSynchronises:
-        return op.op->meeting.tells;
-      case Effect::kReads:
-        return !op.is("tile_load") || may_meet(op, state);
-      case Effect::kWrites:
-        if (op.is("tile_store")) return may_meet(op, state);
-        return !op.is("tile_atomic") || Atomic::of(op).releases() || may_meet(op, state);
-    }
-    return true;
-  }
-
-  bool may_meet(const Statement& access, const Values& state) const {
-    const Value* parameter = parameter_behind(access.operands.at(0));
-    return std::ranges::any_of(state, [&](const Value* other) {
-      return other != nullptr && may_share_memory(program_, parameter, other);
-    });
-  }
-
-  const Program& program_;
-  std::map<const Statement*, Decision> decisions_;
-};
-
 class Splitter {
  public:
   Splitter(Program& program, Statement& roles) : program_(program), roles_(roles) {}
@@ -109,7 +26,7 @@ class Splitter {
   void run() {
     Region& consumers = roles_.regions.at(1);
     insert_puts(consumers);
-    const Orderer order(program_, consumers);
+    const MoveOrder order(program_, consumers);
     insert_awaits(consumers, order);
     Region mover = clone_of(consumers);
     make_movers(mover);
@@ -123,11 +40,9 @@ class Splitter {
   }
 
   /// Whether a mover can find out by itself what to do and when.
-  static bool is_possible(Program& program, const Region& consumers) {
-    Region trial;
-    Replacements mapping;
-    trial.statements = clone_statements(program, consumers, mapping);
-    Splitter(program, *program.body.statements.front()).make_movers(trial);
+  bool is_possible() {
+    Region trial = clone_of(roles_.regions.at(1));
+    make_movers(trial);
     keep_slice(trial, is_movers_op);
     bool is_possible = true;
     for_each_statement(trial, [&](const Statement& statement) {
@@ -170,7 +85,7 @@ class Splitter {
     }
   }
 
-  void insert_awaits(Region& region, const Orderer& order) {
+  void insert_awaits(Region& region, const MoveOrder& order) {
     Statements old = std::exchange(region.statements, {});
     for (auto& statement : old) {
       if (order.awaits(*statement)) {
@@ -301,8 +216,8 @@ Program split_mover(Program program) {
     if (moves.stores.empty()) return program;
     mark(moves, true);
     const bool has_room = plan_staging(program).num_stages >= std::min(stages, kFewestStages);
-    if (has_room && Splitter::is_possible(program, roles->regions.at(1))) {
-      Splitter(program, *roles).run();
+    if (Splitter splitter(program, *roles); has_room && splitter.is_possible()) {
+      splitter.run();
     } else {
       mark(moves, false);
     }
