@@ -51,10 +51,13 @@ Resources needs_waiting(const Statement&) {
   return resources;
 }
 
+const Value* array_of(const Statement& statement) {
+  return statement.operands.at(0)->definition->operands.at(0);
+}
+
 /// `wait(ready)`.
 std::string describe_wait(const Statement& statement, const Program&) {
-  const Statement* address = statement.operands.at(0)->definition;
-  return fmt::format("wait({})", address->operands.at(0)->name);
+  return fmt::format("wait({})", array_of(statement)->name);
 }
 
 void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
@@ -73,6 +76,13 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
       fmt::format("{}, {}, {}, lane, {}, {}", emitter.argument(access.pointer),
                   emitter.argument(access.values[1]), emitter.argument(access.values[0]),
                   statement.integer("site"), wait_timeout(statement));
+  if (statement.flag("once")) {
+    const Value* array = array_of(statement);
+    return emit_object_op(
+        access, emitter,
+        fmt::format("tw::wait_flag_once<{}, {}>({}, {}.local, {});", object_scope(statement), group,
+                    emitter.companion(array, "seen"), emitter.parameter(array), arguments));
+  }
   const std::string text =
       access.num_elements() == 1
           ? fmt::format("tw::wait_flag<{}{}>({});", object_scope(statement),
@@ -138,7 +148,7 @@ OpInfo flag_wait_op() {
   op.max_operands = 4;
   op.attributes = object_access_attributes();
   op.attributes.insert(op.attributes.end(),
-                       {kObjectScope, kPatient, kByProducer, kByMover, kWaitSite});
+                       {kObjectScope, kPatient, kByProducer, kByMover, kOnce, kWaitSite});
   op.effect = Effect::kSynchronises;
   op.meeting = {.tells = false, .waits = true};
   op.stage = Stage::kLowered;

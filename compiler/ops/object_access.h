@@ -47,6 +47,9 @@ inline constexpr AttributeSpec kByMover = {
 inline constexpr AttributeSpec kByProducer = {
     "producer", AttributeSpec::Kind::kBool, false,
     "of flags: the thread that brings a matmul's operands waits (before roles are split: it may)"};
+inline constexpr AttributeSpec kOnce = {
+    "once", AttributeSpec::Kind::kBool, false,
+    "of the producer: all its waits for this array are for the same count, a flag is polled once"};
 inline constexpr AttributeSpec kOverNetwork = {"network", AttributeSpec::Kind::kBool, false,
                                                "ranks out of reach of stores use it too"};
 inline constexpr AttributeSpec kWaitSite = {"site", AttributeSpec::Kind::kInteger, false,

@@ -33,19 +33,25 @@ bool can_be_moved(const Statement& op) {
          access.vector * element_bytes >= kUnit;
 }
 
+bool has_acquire(const Region& region) {
+  bool has = false;
+  for_each_statement(region, [&has](const Statement& statement) { has |= is_acquire(statement); });
+  return has;
+}
 bool has_acquire(const Statement& statement) {
   if (statement.kind == StatementKind::kOp) return is_acquire(statement);
-  return std::ranges::any_of(statement.regions, [](const Region& region) {
-    return std::ranges::any_of(region.statements,
-                               [](const auto& inner) { return has_acquire(*inner); });
-  });
+  return std::ranges::any_of(statement.regions,
+                             [](const Region& region) { return has_acquire(region); });
 }
 
 class Finder {
  public:
-  Finder(const Program& program, Region& consumers) : program_(program) {
+  Finder(const Program& program, Statement& roles) : program_(program) {
+    Region& consumers = roles.regions.at(1);
     visit(consumers, false, true);
-    if (moves.stores.empty()) {  // what products alone load is seldom worth the room
+    // What products alone load is seldom worth the room. Of the producer's waits consumers learn by
+    // the ring, and the mover by nothing.
+    if (moves.stores.empty() || has_acquire(roles.regions.at(0))) {
       moves.loads.clear();
       return;
     }
@@ -106,8 +112,6 @@ class Finder {
 
 }  // namespace
 
-Moves find_moves(const Program& program, Region& consumers) {
-  return Finder(program, consumers).moves;
-}
+Moves find_moves(const Program& program, Statement& roles) { return Finder(program, roles).moves; }
 
 }  // namespace tilewire

@@ -212,7 +212,7 @@ Program split_mover(Program program) {
     const Statement* asked =
         roles->kind == StatementKind::kIf ? roles->operands.at(0)->definition : nullptr;
     if (asked == nullptr || !asked->is("is_producer")) continue;
-    const Moves moves = find_moves(program, roles->regions.at(1));
+    const Moves moves = find_moves(program, *roles);
     if (moves.stores.empty()) return program;
     mark(moves, true);
     const bool has_room = plan_staging(program).num_stages >= std::min(stages, kFewestStages);

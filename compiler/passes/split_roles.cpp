@@ -70,12 +70,51 @@ class Splitter {
       return statement.is("operand_load") || statement.is("await_hand_over") ||
              is_producers_wait(statement);
     });
+    wait_once(region);
     for_each_statement(region, [this](Statement& statement) {
       if (!statement.is("next_index")) return;
       counters_.insert(statement.integer("counter"));
       statement.op = &find_op("give_index");
     });
     return region;
+  }
+
+  /// A flag that was waited for is set for the rest of the launch: the producer, which comes to the
+  /// same ones tile by tile, asks for each once, if it is always for the same count.
+  static void wait_once(Region& region) {
+    std::map<const Value*, std::set<std::pair<const Value*, std::int64_t>>> counts;  // of an array
+    std::set<const Value*> arguments;                                                // of loops
+    for_each_statement(region, [&](const Statement& statement) {
+      for (const Region& inner : statement.regions) {
+        arguments.insert(inner.arguments.begin(), inner.arguments.end());
+      }
+      if (!is_producers_wait(statement)) return;
+      const Value* count = statement.operands.at(1);
+      std::int64_t number = 0;
+      const bool is_constant = is_integer_constant(count, number);
+      counts[array_of(statement)].emplace(is_constant ? nullptr : count, number);
+    });
+    for_each_statement(region, [&](Statement& wait) {
+      if (!is_producers_wait(wait) || !wait.integers("shape").empty()) return;
+      const auto& of_array = counts[array_of(wait)];
+      const Value* count = of_array.begin()->first;
+      const bool is_fixed = count == nullptr || is_fixed_outside_loops(count, arguments);
+      if (is_fixed && of_array.size() == 1) wait.attributes["once"] = true;
+    });
+  }
+
+  /// Whether a value is the same wherever it is computed: it comes of what loops don't change.
+  static bool is_fixed_outside_loops(const Value* value, const std::set<const Value*>& arguments) {
+    const Statement* made = value->definition;
+    if (made == nullptr) return !arguments.contains(value);
+    return made->kind == StatementKind::kOp && made->op->effect == Effect::kPure &&
+           std::ranges::all_of(made->operands, [&](const Value* operand) {
+             return is_fixed_outside_loops(operand, arguments);
+           });
+  }
+
+  static const Value* array_of(const Statement& wait) {
+    return wait.operands.at(0)->definition->operands.at(0);
   }
 
   /// Where the consumers hand over what they have acquired, the producer waits for them.

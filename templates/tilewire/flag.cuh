@@ -71,6 +71,38 @@ TILEWIRE_DEVICE void wait_flag(uint32_t* flag, int64_t launch, uint32_t count, c
   Group::acquired();
 }
 
+#if defined(__CUDACC__)
+/// Of an array's first flags, in shared memory: for which a thread has waited in this launch. What
+/// was set so often stays so until the launch ends.
+struct SeenFlags {
+  static constexpr int kFlags = 1024;
+  uint32_t bits[kFlags / 32];
+
+  /// By all threads of the CTA, which meet behind it.
+  TILEWIRE_DEVICE void clear() {
+    if (threadIdx.x < kFlags / 32) bits[threadIdx.x] = 0;
+  }
+};
+
+/// `wait_flag` of a group that is one thread, which always waits for the same `count`: polls a flag
+/// of `array` once.
+template <Scope kScope, typename Group>
+TILEWIRE_DEVICE void wait_flag_once(SeenFlags& seen, const void* array, uint32_t* flag,
+                                    int64_t launch, uint32_t count, const Lane& lane, uint32_t site,
+                                    uint64_t timeout_ns) {
+  const uint64_t number =
+      static_cast<uint64_t>(reinterpret_cast<char*>(flag) - static_cast<const char*>(array)) /
+      sizeof(FlagElement);
+  if (number < SeenFlags::kFlags) {
+    uint32_t& bits = seen.bits[number / 32];
+    const uint32_t bit = 1u << number % 32;
+    if ((bits & bit) != 0) return;
+    bits |= bit;
+  }
+  wait_flag<kScope, Group>(flag, launch, count, lane, site, timeout_ns);
+}
+#endif
+
 /// A wait for all flags of a slice, polled side by side by the `kThreads` threads of the group.
 template <Scope kScope, int kThreads, typename Group = ProgramThreads, typename Slice>
 TILEWIRE_DEVICE void wait_flags(Slice slice, uint32_t* first, int64_t launch, uint32_t count,

@@ -55,8 +55,8 @@ def roles(kernel, **constants):
 
 @tw.kernel
 def terms(
-    a: tw.Tensor["M", "K"], b: tw.Tensor["N", "K"], part: tw.Window[2, "R", "N"],
-    ready: tw.Flag["TILES"], c: tw.Tensor["R", "N"]
+    a: tw.constant(tw.Tensor["M", "K"]), b: tw.constant(tw.Tensor["N", "K"]),
+    part: tw.Window[2, "R", "N"], ready: tw.Flag["TILES"], c: tw.Tensor["R", "N"]
 ):  # fmt: skip
     me = tw.rank()
     for t in tw.persistent(tw.tiles(M, N, 128, 128, split=2, start=me + 1)):
@@ -182,6 +182,24 @@ def test_what_consumers_acquired_the_mover_does_not_load():
     mover, consumers = roles(behind_a_barrier)
     assert "fetch_tile" not in mover and "drain_tile" in mover
     assert consumers.index("lsa_barrier") < consumers.index("tile_load")
+
+
+@tw.kernel
+def behind_the_producers_wait(
+    a: tw.constant(tw.Tensor["M", "K"]), b: tw.Tensor["N", "K"], part: tw.Window[2, "R", "N"],
+    ready: tw.Flag["TILES"], result: tw.Window["M", "N"]
+):  # fmt: skip
+    for t in tw.persistent(tw.tiles(R, N, 128, 128)):
+        tw.wait(ready[t.index])  # for b, and for part
+        mine = tw.matmul(a[t.m, :], b[t.n, :].T) + tw.load(part[0, t.m, t.n])
+        tw.store(result.at(1 - tw.rank())[t.m, t.n], mine)
+    tw.barrier()
+
+
+def test_what_the_producer_waited_for_the_mover_does_not_load():
+    mover, consumers = roles(behind_the_producers_wait)
+    assert "fetch_tile" not in mover and "drain_tile" in mover
+    assert "tile_load" in consumers
 
 
 @tw.kernel

@@ -104,6 +104,25 @@ TEST_CASE("operands that nobody writes are brought before any wait") {
   CHECK(order(consumers) == "flag_wait lsa_barrier matmul(");
 }
 
+TEST_CASE("the producer polls a flag once where it always waits for the same count") {
+  const auto is_once = [](const std::string& statements) {
+    const auto [producer, consumers] = roles(statements);
+    CHECK(count_of(consumers, "once") == 0);
+    return count_of(producer, "once = true") > 0;
+  };
+  const std::string of_two = "%two = constant() {dtype = u32, value = 2}: u32\n";
+  const std::string changing = "%count = cast(%i) {dtype = u32}: u32\n";
+  const auto waiting_for = [](const std::string& count) {
+    std::string wait = kFlagWait;
+    return wait.replace(wait.find("%one"), 4, count);
+  };
+  const std::string many = loop("%T", kFlagWait + product());
+  CHECK(is_once(many));
+  CHECK(is_once(of_two + loop("%T", waiting_for("%two") + product())));
+  CHECK(!is_once(loop("%T", changing + waiting_for("%count") + product())));
+  CHECK(!is_once(of_two + many + waiting_for("%two") + product("%x", "2")));
+}
+
 TEST_CASE("waits behind the last load are the consumers' alone") {
   const auto [producer, consumers] = roles(product() + kFlagWait + kSemaphoreWait + kBarrier);
   CHECK(order(producer) == "operand_load operand_load");

@@ -160,6 +160,7 @@ TEST_CASE("a flag that is waited for before each tile is the producer's") {
     const auto [producer, consumers] = roles(gemm.text());
     CHECK(producer.find("flag_wait") < producer.find("operand_load"));
     CHECK(count_of(producer, "producer = true") == 1);
+    CHECK(count_of(producer, "once = true") == 1);
     // They learn from the ring, unless nothing is multiplied.
     CHECK(count_of(consumers, "flag_wait") == 1);
     CHECK(has(consumers, "le(%K, "));

@@ -76,6 +76,12 @@ void KernelWriter::write_staging() {
     writer.line(
         fmt::format("tw::Mover<kThreads> mover(mover_turns, staged + {});", plan.moved_offset()));
   }
+  for (const Value* array : arrays_waited_for_once(program_)) {
+    const std::string seen = emitter_.companion(array, "seen");
+    emitter_.include("flag.cuh");
+    writer.line(fmt::format("__shared__ tw::SeenFlags {};", seen));
+    writer.line(fmt::format("{}.clear();", seen));
+  }
   emitter_.include("ring.cuh");
   if (!emitter_.tensor_maps_.empty()) {
     writer.open("if (threadIdx.x == kThreads)");

@@ -22,6 +22,7 @@ namespace {
 constexpr int kMaxSharedBytes = 227 * 1024;  // of a CTA of sm_90
 constexpr int kBarrierBytes = 256;           // for the ring's barriers, and what is handed over
 constexpr int kTurnsBytes = 16;              // for the mover's barriers
+constexpr int kSeenBytes = 128;              // for an array's flags that were seen
 constexpr int kMaxStages = 8;
 constexpr int kMinStages = 2;
 
@@ -155,7 +156,8 @@ StagingPlan plan_staging(const Program& lowered) {
   if (has_rows) plan.rows_bytes = device::fragment_rows_bytes(lowered.num_threads);
   constexpr int kAlignment = device::kStagedAlignment;
   const int own_bytes = place_shared_memory(lowered).num_bytes + kBarrierBytes +
-                        (plan.moved_bytes > 0 ? kTurnsBytes : 0);
+                        (plan.moved_bytes > 0 ? kTurnsBytes : 0) +
+                        static_cast<int>(arrays_waited_for_once(lowered).size()) * kSeenBytes;
   int room = kMaxSharedBytes - (own_bytes + kAlignment - 1) / kAlignment * kAlignment -
              plan.moved_offset() - plan.moved_bytes;
   // Copies that find no room for stages go through registers.
@@ -167,6 +169,16 @@ StagingPlan plan_staging(const Program& lowered) {
   plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,
                                                             room / std::max(plan.slot_bytes, 1)));
   return plan;
+}
+
+std::vector<const Value*> arrays_waited_for_once(const Program& lowered) {
+  std::vector<const Value*> arrays;
+  for_each_statement(lowered.body, [&arrays](const Statement& statement) {
+    if (!statement.is("flag_wait") || !statement.flag("once")) return;
+    const Value* array = statement.operands.at(0)->definition->operands.at(0);
+    if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
+  });
+  return arrays;
 }
 
 std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered) {

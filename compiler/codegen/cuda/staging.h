@@ -30,6 +30,9 @@ StagingPlan plan_staging(const Program& lowered);
 /// Whether it loads or stores a tile that lies as products do, between memory and threads as rows.
 bool goes_as_rows(const Statement& statement);
 
+/// The arrays of flags that a producer polls once each (`flag_wait` attribute `once`).
+std::vector<const Value*> arrays_waited_for_once(const Program& lowered);
+
 /// The tensor maps of a program's loads of operands, without repetition.
 std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered);
 

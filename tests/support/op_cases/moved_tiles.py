@@ -39,8 +39,8 @@ def total(a, b):
 )
 @tw.kernel
 def terms_for_owners(
-    a: tw.Tensor["M", "K"],
-    b: tw.Tensor["N", "K"],
+    a: tw.constant(tw.Tensor["M", "K"]),
+    b: tw.constant(tw.Tensor["N", "K"]),
     part: tw.Window[1, "M", "N"],
     ready: tw.Flag["TILES"],
     c: tw.Tensor["R", "N"],
@@ -66,8 +66,8 @@ def terms_for_owners(
 )
 @tw.kernel
 def sums_for_all(
-    a: tw.Tensor["M", "K"],
-    b: tw.Tensor["N", "K"],
+    a: tw.constant(tw.Tensor["M", "K"]),
+    b: tw.constant(tw.Tensor["N", "K"]),
     part: tw.Window[1, "M", "N"],
     ready: tw.Flag["TILES"],
     c: tw.Window["M", "N"],

@@ -66,6 +66,8 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
   tw::HandOver hand_over(handed_over);
   __shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];
   tw::IndexRing<kThreads> index_ring(index_places);
+  __shared__ tw::SeenFlags ready_seen;
+  ready_seen.clear();
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(full_map);
     tw::prefetch_map(b_map);
@@ -91,7 +93,8 @@ staged_matmul_of_gathered_rows_kernel(tw::bf16* a, tw::bf16* b,
 
         // 9. staged_matmul_of_gathered_rows.py:15: lt, wait(ready), le, and
         const int64_t offset_4 = tw::floordiv(offset_3, int64_t{64});
-        if (offset_4 < 2) tw::wait_flag<tw::Scope::kSystem, tw::ProducerThread>(static_cast<uint32_t*>(ready.local) + (offset_4 * 8 + 64),
+        if (offset_4 < 2) tw::wait_flag_once<tw::Scope::kSystem, tw::ProducerThread>(ready_seen,
+            ready.local, static_cast<uint32_t*>(ready.local) + (offset_4 * 8 + 64),
             ready_generation, 1u, lane, 1, lane.timeout_ns);
 
         // 10. staged_matmul_of_gathered_rows.py:16: for, bring full, bring b, full, matmul, store c

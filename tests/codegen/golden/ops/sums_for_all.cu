@@ -69,7 +69,6 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
     tw::give_registers<kThreads>();
     if (tw::is_loader<kThreads>()) {
       // 1. sums_for_all.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
-      const int64_t rank = int64_t{lane.rank};
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       const int64_t offset_2 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
       const int64_t offset_3 = tw::floordiv(offset_2 + 63, int64_t{64});
@@ -77,38 +76,30 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
       const int64_t offset_5 =
           offset_4 * offset_3 + tw::floordiv(M - offset_4 * offset_2 + 63, int64_t{64});
       const int64_t offset_6 = offset_5 * offset;
-      const int64_t offset_7 = offset_3 * offset;
+      const int64_t offset_7 =
+          tw::minimum(tw::mod(int64_t{lane.rank} + 1, int64_t{2}) * offset_3, offset_5) * offset;
+      const int64_t offset_8 = offset_3 * offset;
       for (int64_t i = int64_t{blockIdx.x}; i < offset_6; i += int64_t{gridDim.x}) {
-        const int64_t offset_8 =
-            i + tw::minimum(tw::mod(rank + 1, int64_t{2}) * offset_3, offset_5) * offset;
-        const int64_t offset_9 = offset_8 < offset_6 ? offset_8 : offset_8 - offset_6;
-        const int64_t non_negative = tw::floordiv_index(offset_9, offset_7);
-        const int64_t offset_10 = offset_9 - non_negative * offset_7;
-        const int64_t offset_11 = tw::floordiv_index(offset_10, offset);
-        const int64_t non_negative_2 = offset_10 - offset_11 * offset;
-        const int64_t offset_12 = offset_11 * offset + non_negative_2;
+        const int64_t offset_9 = i + offset_7;
+        const int64_t offset_10 = offset_9 < offset_6 ? offset_9 : offset_9 - offset_6;
+        const int64_t non_negative = tw::floordiv_index(offset_10, offset_8);
+        const int64_t offset_11 = offset_10 - non_negative * offset_8;
+        const int64_t offset_12 = tw::floordiv_index(offset_11, offset);
 
         // 2. sums_for_all.py:9: for, bring a, bring b, full, matmul
         #pragma unroll 1
         for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
           const auto next = ring.fill();
           next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(i_2),
-              static_cast<int>(non_negative * offset_2 + offset_11 * 64));
+              static_cast<int>(non_negative * offset_2 + offset_12 * 64));
           next.load<Staged_bf16_64x64, 8192>(b_map, static_cast<int>(i_2),
-              static_cast<int>(non_negative_2 * 64));
-        }
-
-        // 3. sums_for_all.py:10: ne, if
-        if (!(non_negative != rank)) {
-          // 6. sums_for_all.py:14: lt, wait(ready)
-          if (offset_12 < 1) tw::wait_flag<tw::Scope::kSystem, tw::ProducerThread>(static_cast<uint32_t*>(ready.local) + (offset_12 * 8 + 64),
-              ready_generation, 1u, lane, 0, lane.timeout_ns);
+              static_cast<int>((offset_11 - offset_12 * offset) * 64));
         }
       }
     }
     if (tw::is_mover<kThreads>()) {
       // 1. sums_for_all.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
-      const int64_t rank_2 = int64_t{lane.rank};
+      const int64_t rank = int64_t{lane.rank};
       const int64_t offset_13 = tw::floordiv(N + 63, int64_t{64});
       const int64_t offset_14 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
       const int64_t offset_15 = tw::floordiv(offset_14 + 63, int64_t{64});
@@ -119,34 +110,34 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
       const int64_t offset_19 = offset_15 * offset_13;
       for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_18; i_3 += int64_t{gridDim.x}) {
         const int64_t offset_20 =
-            i_3 + tw::minimum(tw::mod(rank_2 + 1, int64_t{2}) * offset_15, offset_17) * offset_13;
+            i_3 + tw::minimum(tw::mod(rank + 1, int64_t{2}) * offset_15, offset_17) * offset_13;
         const int64_t offset_21 = offset_20 < offset_18 ? offset_20 : offset_20 - offset_18;
-        const int64_t non_negative_3 = tw::floordiv_index(offset_21, offset_19);
-        const int64_t offset_22 = offset_21 - non_negative_3 * offset_19;
-        const int64_t offset_23 = non_negative_3 * offset_14;
+        const int64_t non_negative_2 = tw::floordiv_index(offset_21, offset_19);
+        const int64_t offset_22 = offset_21 - non_negative_2 * offset_19;
+        const int64_t offset_23 = non_negative_2 * offset_14;
         const int64_t offset_24 = tw::floordiv_index(offset_22, offset_13);
-        const int64_t non_negative_4 = offset_22 - offset_24 * offset_13;
-        const int64_t offset_25 = non_negative_4 * 64;
-        const int64_t offset_26 = offset_24 * offset_13 + non_negative_4;
+        const int64_t non_negative_3 = offset_22 - offset_24 * offset_13;
+        const int64_t offset_25 = non_negative_3 * 64;
+        const int64_t offset_26 = offset_24 * offset_13 + non_negative_3;
         const int64_t offset_27 = offset_23 + offset_24 * 64;
 
         // 2. sums_for_all.py:9: for, bring a, bring b, full, matmul
         const int64_t offset_28 = tw::minimum(tw::minimum(offset_23 + offset_14, M), M);
 
         // 3. sums_for_all.py:10: ne, if
-        if (non_negative_3 != rank_2) {
+        if (non_negative_2 != rank) {
           // 4. sums_for_all.py:11: store part, cast
-          tw::bf16* const part_at_non_negative_3 =
-              tw::at_rank<tw::bf16>(part, lane, non_negative_3) + (offset_27 * N + offset_25);
+          tw::bf16* const part_at_non_negative_2 =
+              tw::at_rank<tw::bf16>(part, lane, non_negative_2) + (offset_27 * N + offset_25);
           mover.receive();
-          mover.drain(tw::access(part_at_non_negative_3,
+          mover.drain(tw::access(part_at_non_negative_2,
               tw::masked_dim<64>(N, offset_27, offset_28), tw::masked_dim<64>(1, offset_25, N)));
 
           // 5. sums_for_all.py:12: lt, set ready
-          uint32_t* const ready_at_non_negative_3 =
-              tw::at_rank<uint32_t>(ready, lane, non_negative_3) + (offset_26 * 8 + 64);
+          uint32_t* const ready_at_non_negative_2 =
+              tw::at_rank<uint32_t>(ready, lane, non_negative_2) + (offset_26 * 8 + 64);
           mover.settle();
-          if (offset_26 < 1) tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem, tw::Scope::kSystem, tw::MoverWarp>(ready_at_non_negative_3,
+          if (offset_26 < 1) tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem, tw::Scope::kSystem, tw::MoverWarp>(ready_at_non_negative_2,
               ready_generation);
         } else {
           // 6. sums_for_all.py:14: lt, wait(ready)
@@ -177,7 +168,7 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
     tw::take_registers<kThreads>();
 
     // 1. sums_for_all.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
-    const int64_t rank_3 = int64_t{lane.rank};
+    const int64_t rank_2 = int64_t{lane.rank};
     const int64_t offset_30 = tw::floordiv(N + 63, int64_t{64});
     const int64_t offset_31 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
     const int64_t offset_32 = tw::floordiv(offset_31 + 63, int64_t{64});
@@ -190,7 +181,7 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
     tw::meet();
     for (int64_t i_4 = int64_t{blockIdx.x}; i_4 < offset_35; i_4 += int64_t{gridDim.x}) {
       const int64_t offset_36 =
-          i_4 + tw::minimum(tw::mod(rank_3 + 1, int64_t{2}) * offset_32, offset_34) * offset_30;
+          i_4 + tw::minimum(tw::mod(rank_2 + 1, int64_t{2}) * offset_32, offset_34) * offset_30;
       const int64_t offset_37 =
           tw::floordiv_index(offset_36 < offset_35 ? offset_36 : offset_36 - offset_35,
           offset_32 * offset_30);
@@ -205,7 +196,7 @@ sums_for_all_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Window
       tw::finish(carried, ring);
 
       // 3. sums_for_all.py:10: ne, if
-      if (offset_37 != rank_3) {
+      if (offset_37 != rank_2) {
         // 4. sums_for_all.py:11: store part, cast
         mover.put(tw::cast<tw::bf16>(carried));
       } else {
