@@ -97,10 +97,25 @@ py::object to_numpy(const ArrayArgument& array, const py::object& self) {
       .attr("as_strided")(flat, shape, py::tuple(strides));
 }
 
+/// Whole records of a window of these as a structured array; all else as it is.
+py::object with_fields(const py::object& bytes, const py::object& window) {
+  const py::object record = py::getattr(window, "record", py::none());
+  if (record.is_none()) return bytes;
+  const auto shape = bytes.attr("shape").cast<std::vector<std::int64_t>>();
+  const auto strides = bytes.attr("strides").cast<std::vector<std::int64_t>>();
+  const bool has_whole_ones = !shape.empty() && strides.back() == 1 &&
+                              shape.back() == record.attr("num_bytes").cast<std::int64_t>();
+  if (!has_whole_ones) return bytes;
+  return bytes.attr("view")(record.attr("numpy_dtype"))[py::make_tuple(py::ellipsis(), 0)];
+}
+
 /// Adds what a window and a rank's copy of one have in common.
-template <typename Class, typename ArrayOf>
-void define_array_methods(Class& type, ArrayOf array_of) {
+template <typename Class, typename ArrayOf, typename WindowOf>
+void define_array_methods(Class& type, ArrayOf array_of, WindowOf window_of) {
   using Self = typename Class::type;
+  const auto numpy_of = [array_of, window_of](const py::object& self) {
+    return with_fields(to_numpy(array_of(self.cast<const Self&>()), self), window_of(self));
+  };
   type.def_property_readonly(
           "shape",
           [array_of](const Self& self) {
@@ -125,16 +140,12 @@ void define_array_methods(Class& type, ArrayOf array_of) {
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__",
            [array_of](const Self& self) { return export_device(array_of(self)); })
-      .def(
-          "numpy",
-          [array_of](const py::object& self) {
-            return to_numpy(array_of(self.cast<const Self&>()), self);
-          },
-          "A NumPy array over the same memory (CPU only).")
+      .def("numpy", numpy_of,
+           "A NumPy array over the same memory (CPU only). Records are structured elements.")
       .def(
           "__array__",
-          [array_of](const py::object& self, const py::object& dtype, const py::object& copy) {
-            const py::object result = to_numpy(array_of(self.cast<const Self&>()), self);
+          [numpy_of](const py::object& self, const py::object& dtype, const py::object& copy) {
+            const py::object result = numpy_of(self);
             const bool copies = !copy.is_none() && copy.cast<bool>();
             if (dtype.is_none()) return copies ? result.attr("copy")() : result;
             return result.attr("astype")(dtype, py::arg("copy") = copies);
@@ -262,7 +273,9 @@ namespace {
 void bind_window_view(py::module_& module) {
   py::class_<WindowView> view(module, "WindowView",
                               "A part of one rank's copy of a window, for the host.");
-  define_array_methods(view, [](const WindowView& self) { return self.array(); });
+  define_array_methods(
+      view, [](const WindowView& self) { return self.array(); },
+      [](const py::object& self) { return self.attr("window"); });
   view.def_readonly("rank", &WindowView::rank)
       .def_readonly("is_own", &WindowView::is_own, "No rank was named: it is each rank's own.")
       .def_property_readonly("window", [](const WindowView& self) { return self.window; })
@@ -285,7 +298,9 @@ void bind_window(py::module_& module) {
              "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
              "`communicator` and `lane`: numbers that tell them apart. `kind`: \"window\", or "
              "\"semaphore\", \"flag\", \"channel\" for an array of such objects.");
-  define_array_methods(window, [](const WindowObject& self) { return self.copy_of(self.rank); });
+  define_array_methods(
+      window, [](const WindowObject& self) { return self.copy_of(self.rank); },
+      [](const py::object& self) { return self; });
   // These are no views: every kind has them.
   window.def_property_readonly(
       "shape", [](const WindowObject& self) { return py::tuple(py::cast(self.shape)); });

@@ -33,7 +33,8 @@ class Window(Symmetric):
     lane: Lane | None = None
     """Which launches that take it run on; None: any."""
     record: Record | None = None
-    """Its element type, where that is a record: the last dimension holds the record's bytes."""
+    """Its element type, where that is a record: the last dimension holds the record's bytes. NumPy
+    sees records, `window.numpy()["field"]`; DLPack, which has none, the bytes."""
     memory: Any
     """On GPUs: what `comm.free` gives back."""
     of_ranks: list[Window]
@@ -51,11 +52,7 @@ class Window(Symmetric):
                 f"there is no rank {rank!r}: window.at takes a rank from 0 to {size - 1}"
             )
         copy = super().at(int(rank))
-        if self.device != "cpu":
-            return copy
-        if self.record is not None:
-            return copy.numpy().view(self.record.numpy_dtype)[..., 0]
-        return copy.numpy()
+        return copy.numpy() if self.device == "cpu" else copy
 
 
 def check_shape(shape: Any) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class Deadline {
     const bool is_over = stop == 1 || now - start_ >= timeout_ns_;
     if (is_over || now - start_ >= report_after_ns_) {
       report_after_ns_ = ~uint64_t{0};
-      write_report(page, wait, seen, is_over);
+      write_report(lane_, wait, seen, is_over);
     }
     if (is_over) {
       exchange_system(&page->stop, 1);

@@ -41,20 +41,23 @@ TILEWIRE_DEVICE void store_two(uint32_t* to, uint32_t first, uint32_t second) {
 struct Wait {
   uint32_t rank;
   uint32_t program_id;  ///< linear
-  uint32_t site;
-  uint32_t peer;  ///< world rank, or kAnyPeer
+  uint32_t site;        ///< of the kernel's
+  uint32_t peer;        ///< world rank, or kAnyPeer
   uint32_t expected;
 };
 
-/// Writes a report where the page has room; `final`: the launch ends.
-TILEWIRE_DEVICE void write_report(HangPage* page, const Wait& wait, uint32_t seen, bool is_final) {
+/// Writes a report where the lane's page has room; `final`: the launch ends. The process numbers
+/// the sites of all its kernels through.
+TILEWIRE_DEVICE void write_report(const Lane& lane, const Wait& wait, uint32_t seen,
+                                  bool is_final) {
+  HangPage* page = lane.hang;
   const uint32_t kind = is_final ? 1 : 0;
   const uint32_t index = add_system(&page->num_reports[kind], 1);
   if (index >= kMaxHangReports) return;
   HangReport* to = &page->reports[kind][index];
   if (exchange_system(&to->state, 1) != 0) return;
   store_two(&to->state, 1, wait.rank);
-  store_two(&to->program_id, wait.program_id, wait.site);
+  store_two(&to->program_id, wait.program_id, lane.site_base + wait.site);
   store_two(&to->peer, wait.peer, wait.expected);
   store_two(&to->seen, seen, kind);
   fence_system();

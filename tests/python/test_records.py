@@ -64,6 +64,24 @@ def test_windows_of_records_whole_and_by_field(world):
             assert np.allclose(q * scale[:, None], y[r])
 
 
+def test_numpy_sees_records_in_windows_and_parts_of_them():
+    with tw.init(virtual="2") as comm:
+        rows = comm.window((5, 3), Row)
+        rows.at(0)["source"] = np.arange(15).reshape(5, 3)
+        for whole in (rows.numpy(), np.asarray(rows), rows.at(0)):
+            assert whole.dtype == Row.numpy_dtype
+            assert whole.shape == (5, 3)
+            assert whole["source"][4, 1] == 13
+        assert np.array_equal(rows[1:4, 2].numpy()["source"], [5, 8, 11])
+        rows[2].numpy()["source"][1] = 70  # the window's own memory
+        assert np.asarray(rows)["source"][2, 1] == 70
+        assert rows[2, 1].numpy()["source"] == 70
+        rows[0].at(1).numpy()["source"][:] = 9
+        assert (rows.at(1)["source"][0] == 9).all()
+        assert rows[2, 1, 4:8].numpy().dtype == np.uint8  # some bytes of one
+        assert np.from_dlpack(rows).shape == (5, 3, Row.num_bytes)
+
+
 @tw.kernel
 def copy_records(
     x: tw.Tensor["M", "K", Pair.num_bytes],
