@@ -13,7 +13,8 @@ namespace {
 constexpr int kMultimemCapability = 90;
 // What NCCL must be asked for, in the order in which it is given up.
 constexpr std::array<Feature, 2> kAsked = {Feature::kMultimem, Feature::kNetwork};
-// ncclGinType_t: the back ends that the full form of NCCL's headers compiles.
+// ncclGinType_t: the back ends that the full form of NCCL's headers compiles. Amazon's, 5, isn't
+// one: docs/compiling.md.
 constexpr std::array<int, 3> kGinTypes = {2, 3, 4};
 constexpr int kGinTypeNone = 0;
 
