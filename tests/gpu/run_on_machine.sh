@@ -106,6 +106,7 @@ step() {
     doctor) run doctor 60 "$PYTHON" -m tilewire.cli doctor ;;
     cpp) cpp cpp 240 ;;
     cpp-hang) TILEWIRE_TIMEOUT=2 TILEWIRE_REPORT_AFTER=0.5 cpp cpp-hang 60 '[.hang]' ;;
+    network-hang) TILEWIRE_TIMEOUT=2 TILEWIRE_REPORT_AFTER=0.5 cpp network-hang 60 '[.network-hang]' ;;
     # It runs one kernel at a time, so ranks that wait for each other would never meet.
     sanitize) if ! command -v compute-sanitizer >/dev/null; then
       skip sanitize "no compute-sanitizer"
@@ -155,8 +156,8 @@ step() {
   esac
 }
 
-steps=(doctor cpp cpp-hang sanitize ops fuzz ops-memcheck ops-racecheck work world-of-one virtual
-  products virtual-hang torch example examples multi-gpu multi-products litmus hang compile-time
+steps=(doctor cpp cpp-hang network-hang sanitize ops fuzz ops-memcheck ops-racecheck work
+  world-of-one virtual products virtual-hang torch example examples multi-gpu multi-products litmus hang compile-time
   virtual-speed single-gpu matmul launch benchmark all-reduce collectives gemm-communication barrier
   peer-bandwidth)
 for each in "${@:-${steps[@]}}"; do step "$each"; done
