@@ -10,6 +10,7 @@
 #include "runtime/nccl/agreement.h"
 #include "runtime/nccl/communicator.h"
 #include "runtime/nccl/device_structs.h"
+#include "runtime/nccl/fixed_text.h"
 #include "runtime/nccl/probe_rank.h"
 #include "runtime/nccl/requirements.h"
 
@@ -17,27 +18,6 @@
 // communicator.
 
 namespace tilewire {
-namespace {
-
-/// Fits `text` into a field of facts, cut off where it is too long.
-template <std::size_t kSize>
-void copy_text(char (&to)[kSize], std::string_view text) {
-  std::memset(to, 0, kSize);
-  std::memcpy(to, text.data(), std::min(text.size(), kSize - 1));
-}
-
-/// Multimem and the network follow from what the ranks find.
-Target target_of(const Device& device, int world_size, int lsa_size) {
-  Target target;
-  target.backend = Target::Backend::kCuda;
-  target.architecture = device.architecture();
-  target.compute_capability = device.compute_capability();
-  target.world_size = world_size;
-  target.lsa_size = lsa_size;
-  return target;
-}
-
-}  // namespace
 
 std::string Communicator::new_unique_id() {
   nccl::UniqueId id;

@@ -11,17 +11,11 @@
 #include "compiler/support/files.h"
 #include "runtime/driver/memory.h"
 #include "runtime/nccl/device_structs.h"
+#include "runtime/nccl/fixed_text.h"
 #include "runtime/nccl/struct_fields.h"
 
 namespace tilewire {
 namespace {
-
-/// Fits `text` into a field, cut off where it is too long.
-template <std::size_t kSize>
-void copy_text(char (&to)[kSize], std::string_view text) {
-  std::memset(to, 0, kSize);
-  std::memcpy(to, text.data(), std::min(text.size(), kSize - 1));
-}
 
 bool has_attribute(const Device& device, int attribute) {
   int value = 0;

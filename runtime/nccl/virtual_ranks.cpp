@@ -21,13 +21,8 @@ std::shared_ptr<VirtualRanks> VirtualRanks::create(int world_size, int device_or
                     world_size, kMaxRanks));
   }
   const Device& device = Device::get(device_ordinal);
-  Target target;
-  target.backend = Target::Backend::kCuda;
-  target.architecture = device.architecture();
-  target.compute_capability = device.compute_capability();
-  target.world_size = world_size;
-  target.lsa_size = world_size;
-  std::shared_ptr<VirtualRanks> ranks(new VirtualRanks(device, std::move(target)));
+  std::shared_ptr<VirtualRanks> ranks(
+      new VirtualRanks(device, target_of(device, world_size, world_size)));
   ranks->lanes_.push_back(ranks->allocate_lane(0, {}));
   return ranks;
 }

@@ -11,6 +11,16 @@
 
 namespace tilewire {
 
+Target target_of(const Device& device, int world_size, int lsa_size) {
+  Target target;
+  target.backend = Target::Backend::kCuda;
+  target.architecture = device.architecture();
+  target.compute_capability = device.compute_capability();
+  target.world_size = world_size;
+  target.lsa_size = lsa_size;
+  return target;
+}
+
 GpuWorld::GpuWorld(const Device& device, int rank, Target target, std::size_t device_comm_bytes)
     : device_(device),
       rank_(rank),

@@ -18,6 +18,9 @@
 
 namespace tilewire {
 
+/// Of a GPU in a world. Multimem and the network follow from what the ranks find.
+Target target_of(const Device& device, int world_size, int lsa_size);
+
 /// The ranks that work together, as one process sees them. Under NCCL a process drives one rank
 /// (`Communicator`); in a virtual world it drives all of them on one GPU (`VirtualRanks`). Calls
 /// named collective must be made by all ranks, in the same order. Calls must not overlap in time.
