@@ -14,7 +14,13 @@ from tilewire.ops.kernels.all_gather import all_gather_gemm_kernel
 from tilewire.ops.kernels.collectives import all_gather, finish_kernel
 from tilewire.ops.made_once import made_once
 from tilewire.ops.products import multiply, require_library
-from tilewire.ops.shard_copies import PIECE_BYTES, ShardCopies, has_copy_engines, rows_per_piece
+from tilewire.ops.shard_copies import (
+    PIECE_BYTES,
+    ShardCopies,
+    grid_beside_copies,
+    has_copy_engines,
+    rows_per_piece,
+)
 from tilewire.ops.tiling import candidates_for
 from tilewire.types import as_dtype
 
@@ -150,11 +156,14 @@ class AllGatherGemm(FusedProduct):
         if self._pushes_by_copies(M) and self.comm.size > 1:
             rows = self._rows_per_copy
             self._copies.begin(operands, M, rows)
-            self._launch(operands, M, results, epilogue, self._copies.ready, PUSH=0, ROWS=rows)
+            grid = grid_beside_copies(self.comm, self.grid)
+            ready = self._copies.ready
+            self._launch(operands, M, results, epilogue, ready, grid, PUSH=0, ROWS=rows)
             self._copies.end()
         else:
             rows = self._tiling(M, self.n, operands.dtype, epilogue.form).BM
-            self._launch(operands, M, results, epilogue, self._set, PUSH=PUSHERS, ROWS=rows)
+            ready, grid = self._set, self.grid
+            self._launch(operands, M, results, epilogue, ready, grid, PUSH=PUSHERS, ROWS=rows)
 
     def _launch(
         self,
@@ -163,11 +172,12 @@ class AllGatherGemm(FusedProduct):
         results: list[Any],
         epilogue: Epilogue,
         ready: tw.Flag,
+        grid: Any,
         **constants: int,
     ) -> None:
         form = epilogue.form
         tiling = self._tiling(M, self.n, operands.dtype, form)
-        all_gather_gemm_kernel(form)[self.grid](
+        all_gather_gemm_kernel(form)[grid](
             for_launch(self.comm, operands.a),
             for_launch(self.comm, operands.b),
             epilogue.operands(form, "M"),

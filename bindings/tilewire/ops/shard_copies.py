@@ -17,9 +17,31 @@ PIECE_BYTES = 4 << 20
 flag behind each, count for little."""
 
 
+SMS_FOR_COPIES = 8
+"""What kernels leave to copies between virtual ranks: those within one GPU may be done by its
+multiprocessors, which a kernel that waits for them on all of them would keep from beginning."""
+
+
+def share_one_gpu(comm: tw.Communicator) -> bool:
+    """Whether they are virtual ranks of one GPU."""
+    return comm.target.is_cuda and comm.rank is None
+
+
 def has_copy_engines(comm: tw.Communicator) -> bool:
-    """Whether copies can run beside kernels: they need a stream of their own, which PyTorch has."""
-    return comm.target.is_cuda and importlib.util.find_spec("torch") is not None
+    """Whether copies can run beside kernels without taking their multiprocessors: they need a
+    stream of their own, which PyTorch has, and another GPU."""
+    has_streams = comm.target.is_cuda and importlib.util.find_spec("torch") is not None
+    return has_streams and not share_one_gpu(comm)
+
+
+def grid_beside_copies(comm: tw.Communicator, grid: Any) -> Any:
+    """Of a kernel that waits for copies: `grid`, but that virtual ranks leave them room."""
+    if grid is not tw.auto or not share_one_gpu(comm):
+        return grid
+    import torch
+
+    num_sms = torch.cuda.get_device_properties(comm.device).multi_processor_count
+    return max((num_sms - SMS_FOR_COPIES) // comm.size, 1)
 
 
 def rows_per_piece(row_bytes: int, block: int) -> int:
