@@ -253,6 +253,8 @@ class AllReduce(Contest):
         if M <= 512:
             for way in ("owners", "channels", "flags"):
                 calls[f"tilewire fused, {way}"] = make(mode="fused", way=way)
+            for way in ("owners", "channels"):
+                calls[f"tilewire unfused, {way}"] = make(mode="unfused", way=way)
         return calls
 
 
