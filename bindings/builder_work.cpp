@@ -101,7 +101,9 @@ void bind_builder_work(py::module_& module, BuilderClass& builder) {
           "Opens a loop over indices that are handed out; `end_for` ends it.")
       .def("enter_instances", &Builder::enter_instances, kReference, py::arg("first"),
            py::arg("count"))
-      .def("leave_instances", &Builder::leave_instances);
+      .def("leave_instances", &Builder::leave_instances)
+      .def("begin_task", &Builder::begin_task)
+      .def("end_task", &Builder::end_task);
 }
 
 }  // namespace tilewire::bindings

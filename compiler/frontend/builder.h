@@ -281,6 +281,10 @@ class Builder {
   Value* enter_instances(Operand first, Operand count);
   void leave_instances();
 
+  /// Until `end_task`: what a warp of its own does beside the rest of the instance (split_tasks).
+  void begin_task();
+  void end_task();
+
   /// The indices below `count` that no other instance of this rank's launch has taken: each takes
   /// the next one when it has done its last. Ends with `end_for`. In no other loop; inside it,
   /// barriers of instances can't meet.
@@ -301,6 +305,7 @@ class Builder {
   using Branch = std::function<std::vector<Operand>()>;
   Values if_(Value* condition, const Branch& then_branch, const Branch& else_branch);
   void instances(Operand first, Operand count, const std::function<void()>& body);
+  void task(const std::function<void()>& body);
 
   // builder_semaphores.cpp
   /// Adds `n` to one semaphore, here or at a peer, behind everything that this instance did before.

@@ -247,4 +247,17 @@ void Builder::instances(Operand first, Operand count, const std::function<void()
   end_if({});
 }
 
+void Builder::begin_task() { begin_if(emit("in_task", {})->result()); }
+
+void Builder::end_task() {
+  begin_else({});
+  end_if({});
+}
+
+void Builder::task(const std::function<void()>& body) {
+  begin_task();
+  body();
+  end_task();
+}
+
 }  // namespace tilewire

@@ -87,7 +87,8 @@ struct LaunchRules {
   /// `Program::useful_grid` and `max_grid`: what bounds the grid of `tw.auto`.
   std::vector<GridBound> useful_grid;
   std::int64_t max_grid = 0;
-  int num_counters = 0;  ///< of loops that hand out work dynamically
+  int num_counters = 0;   ///< of loops that hand out work dynamically
+  bool has_task = false;  ///< each instance has one beside the rest of it
 };
 
 /// What the compiler hands the runtime. `compiler/` and `runtime/` meet only here.

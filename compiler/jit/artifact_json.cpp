@@ -159,7 +159,7 @@ Json to_value(const LaunchRules& launch) {
       {"num_threads", launch.num_threads},   {"cluster_size", launch.cluster_size},
       {"cooperative", launch.cooperative},   {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
       {"num_counters", launch.num_counters}, {"useful_grid", to_list(launch.useful_grid)},
-      {"max_grid", launch.max_grid}};
+      {"max_grid", launch.max_grid},         {"has_task", launch.has_task}};
 }
 
 LaunchRules launch_from(const Json& json) {
@@ -171,6 +171,7 @@ LaunchRules launch_from(const Json& json) {
   launch.num_counters = int_from(json.at("num_counters"));
   launch.useful_grid = list_from<GridBound>(json.at("useful_grid"), bound_from);
   launch.max_grid = json.at("max_grid").get<std::int64_t>();
+  launch.has_task = json.value("has_task", false);
   return launch;
 }
 

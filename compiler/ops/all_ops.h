@@ -39,6 +39,7 @@ std::vector<OpInfo> semaphore_ops();   // semaphore.cpp
 std::vector<OpInfo> channel_ops();     // channel.cpp
 std::vector<OpInfo> network_ops();     // network.cpp
 std::vector<OpInfo> multimem_ops();    // multimem.cpp
+std::vector<OpInfo> task_ops();        // task.cpp
 
 std::vector<OpInfo> reshaped_view_ops();  // reshaped_views.cpp
 std::vector<OpInfo> prefetch_ops();       // prefetch.cpp

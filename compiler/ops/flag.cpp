@@ -64,13 +64,13 @@ void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("flag.cuh");
   emit_object_op(access, emitter,
-                 fmt::format("tw::set_flag<{}>({}, {});", telling_arguments(statement),
+                 fmt::format("tw::set_flag<{}>({}, {});", telling_arguments(statement, emitter),
                              emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
 void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
-  const std::string group = waiting_group(statement);
+  const std::string group = waiting_group(statement, emitter);
   emitter.include("flag.cuh");
   const std::string arguments =
       fmt::format("{}, {}, {}, lane, {}, {}", emitter.argument(access.pointer),
@@ -90,7 +90,7 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
           : fmt::format("tw::wait_flags<{}, {}>({}, {});", object_scope(statement),
                         group.empty()
                             ? "kThreads"
-                            : (statement.flag("mover") ? "tw::kWarpThreads, " : "1, ") + group,
+                            : (statement.flag("producer") ? "1, " : "tw::kWarpThreads, ") + group,
                         object_slice(access), arguments);
   emit_object_op(access, emitter, text);
 }

@@ -73,7 +73,8 @@ void emit_announce_cuda(const Statement& statement, CudaEmitter& emitter) {
 
 void emit_await_done_cuda(const Statement& statement, CudaEmitter& emitter) {
   // Who has started the launch behind that one has ended that one.
-  emitter.statement(fmt::format("{}.wait({} - {}, {});", peers_of(statement, emitter),
+  emitter.statement(fmt::format("{}.wait{}({} - {}, {});", peers_of(statement, emitter),
+                                emitter.is_in_task() ? "_in<tw::TaskWarp>" : "",
                                 emitter.argument(statement.operands.at(1)),
                                 statement.integer("distance") - 1, statement.integer("site")));
 }

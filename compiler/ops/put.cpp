@@ -8,6 +8,7 @@
 #include "compiler/ops/atomic.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/task.h"
 #include "templates/tilewire/copy_layout.cuh"
 
 namespace tilewire {
@@ -255,19 +256,22 @@ ViewCopy ViewCopy::of(const Statement& statement) {
   return copy;
 }
 
-bool has_view_copies(const Program& lowered) {
+bool has_view_copies(const Region& region, bool are_bulk) {
   bool found = false;
-  for_each_statement(lowered.body,
-                     [&](const Statement& statement) { found |= statement.is("view_copy"); });
+  for_each_statement(region, [&](const Statement& statement) {
+    found |= statement.is("view_copy") && (!are_bulk || statement.flag("bulk"));
+  });
   return found;
 }
 
 bool has_bulk_copies(const Program& lowered, const Target& target) {
-  bool found = false;
-  for_each_statement(lowered.body, [&](const Statement& statement) {
-    found |= statement.is("view_copy") && statement.flag("bulk");
-  });
-  return found && device::copy_shared_bytes(target.compute_capability) > 0;
+  return has_view_copies(lowered.body, true) &&
+         device::copy_shared_bytes(target.compute_capability) > 0;
+}
+
+bool task_has_bulk_copies(const Program& lowered) {
+  const Statement* task = find_task(lowered);
+  return task != nullptr && has_view_copies(task->regions.at(0), true);
 }
 
 std::vector<OpInfo> put_ops() {

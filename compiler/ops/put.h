@@ -27,9 +27,13 @@ struct ViewCopy {
 /// What a sum over ranks' copies (`all_reduce_load`, `reduce_store`) reduces by: `add`, `min`, …
 std::string operation_of(const Statement& reduction);
 
-/// Whether a kernel has copies of views, and whether some may be bulk copies on the target.
-bool has_view_copies(const Program& lowered);
+/// Whether statements have copies of views, and whether some of a kernel's may be bulk copies on
+/// the target.
+bool has_view_copies(const Region& region, bool are_bulk = false);
 bool has_bulk_copies(const Program& lowered, const Target& target);
+
+/// Whether those that may be are the task's: it has all stages then.
+bool task_has_bulk_copies(const Program& lowered);
 
 /// Fewer bytes are never worth a bulk copy: loads and stores have them in flight at once.
 inline constexpr std::int64_t kLeastBulkBytes = std::int64_t{64} * 1024;

@@ -77,21 +77,25 @@ std::string describe_wait(const Statement& statement, const Program&) {
 void emit_signal_cuda(const Statement& statement, CudaEmitter& emitter) {
   const ObjectAccess access = ObjectAccess::of(statement);
   emitter.include("semaphore.cuh");
-  emit_object_op(access, emitter,
-                 fmt::format("tw::signal_semaphore<{}>({}, {});", telling_arguments(statement),
-                             emitter.argument(access.pointer), emitter.argument(access.values[0])));
+  emit_object_op(
+      access, emitter,
+      fmt::format("tw::signal_semaphore<{}>({}, {});", telling_arguments(statement, emitter),
+                  emitter.argument(access.pointer), emitter.argument(access.values[0])));
 }
 
 std::string wait_call(const Statement& statement, const ObjectAccess& access,
-                      const std::string& arguments) {
+                      const std::string& arguments, bool is_in_task) {
   const bool is_one = access.num_elements() == 1;
   if (statement.flag("network")) {
     return is_one ? fmt::format("tw::wait_network_semaphore({});", arguments)
                   : fmt::format("tw::wait_network_semaphores<kThreads>({}, {});",
                                 object_slice(access), arguments);
   }
-  return is_one ? fmt::format("tw::wait_semaphore<{}>({});", object_scope(statement), arguments)
-                : fmt::format("tw::wait_semaphores<{}, kThreads>({}, {});", object_scope(statement),
+  const std::string_view scope = object_scope(statement);
+  return is_one ? fmt::format("tw::wait_semaphore<{}{}>({});", scope,
+                              is_in_task ? ", tw::TaskWarp" : "", arguments)
+                : fmt::format("tw::wait_semaphores<{}, {}>({}, {});", scope,
+                              is_in_task ? "tw::kWarpThreads, tw::TaskWarp" : "kThreads",
                               object_slice(access), arguments);
 }
 
@@ -108,7 +112,7 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
     arguments +=
         ", " + assertion("two program instances wait for one semaphore", statement, emitter);
   }
-  emit_object_op(access, emitter, wait_call(statement, access, arguments));
+  emit_object_op(access, emitter, wait_call(statement, access, arguments, emitter.is_in_task()));
 }
 
 void emit_cpu_signal(const Statement& statement, CpuEmitter& emitter) {

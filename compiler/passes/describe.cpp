@@ -8,6 +8,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/ops/put.h"
 #include "compiler/ops/staging.h"
+#include "compiler/ops/task.h"
 #include "compiler/passes/lower.h"
 #include "compiler/passes/protocol.h"
 #include "templates/tilewire/copy_layout.cuh"
@@ -158,12 +159,18 @@ Artifact describe(const Program& lowered, const Target& target) {
   artifact.wait_sites = wait_sites_of(lowered, target.is_cuda() && artifact.resources.network);
   artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);
   artifact.launch.num_threads = lowered.num_threads;
+  artifact.launch.has_task = find_task(lowered) != nullptr;
   if (has_roles(lowered)) {
     artifact.launch.num_threads += device::kWarpgroupThreads;
     artifact.launch.dynamic_shared_bytes = plan_staging(lowered).num_bytes();
     artifact.launch.cluster_size = static_cast<int>(lowered.cluster_size);
-  } else if (has_bulk_copies(lowered, target)) {
-    artifact.launch.dynamic_shared_bytes = device::copy_shared_bytes(target.compute_capability);
+  } else if (artifact.launch.has_task) {
+    artifact.launch.num_threads += device::kWarpThreads;
+  }
+  if (!has_roles(lowered) && has_bulk_copies(lowered, target)) {
+    artifact.launch.dynamic_shared_bytes =
+        task_has_bulk_copies(lowered) ? device::task_copy_shared_bytes()
+                                      : device::copy_shared_bytes(target.compute_capability);
   }
   artifact.launch.cooperative = artifact.resources.waits;
   artifact.launch.useful_grid = lowered.useful_grid;

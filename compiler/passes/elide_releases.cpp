@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/task.h"
 #include "compiler/passes/passes.h"
 
 namespace tilewire {
@@ -88,6 +89,7 @@ class UnreleasedWork {
       }
       case StatementKind::kIf: {
         const Pending after_then = flow(statement.regions.at(0), pending);
+        if (is_task(statement)) return pending;  // it ends there
         return flow(statement.regions.at(1), pending) | after_then;
       }
       case StatementKind::kYield:

@@ -7,6 +7,7 @@
 #include "compiler/ops/memory.h"
 #include "compiler/ops/multimem.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/task.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -133,6 +134,7 @@ class AliasFences {
         return pending;
       case StatementKind::kIf: {
         const Pending after_then = flow(statement.regions.at(0), pending);
+        if (is_task(statement)) return pending;  // it ends there
         return flow(statement.regions.at(1), pending) | after_then;
       }
       case StatementKind::kYield:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/ir/program.h"
+#include "compiler/ops/task.h"
 
 namespace tilewire {
 
@@ -33,6 +34,7 @@ Values flow_forward(const Region& region, Values values, const Step& step) {
       case StatementKind::kIf: {
         Values other = flow_forward(statement->regions.at(1), values, step);
         values = flow_forward(statement->regions.at(0), std::move(values), step);
+        if (is_task(*statement)) values.clear();  // it ends there
         values.merge(other);
         break;
       }

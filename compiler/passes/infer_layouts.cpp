@@ -8,6 +8,7 @@
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
+#include "compiler/ops/task.h"
 #include "compiler/passes/layout_groups.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -117,10 +118,13 @@ class LayoutInference {
       largest = std::max(largest, group.num_elements());
     }
     program_.num_threads = threads_for(largest);
-    for_each_statement(program_.body, [this](const Statement& statement) {
-      if (!statement.is("view_copy")) return;
+    if (has_beside_task(program_.body, "view_copy")) {
       program_.num_threads = std::max(program_.num_threads, kLeastCopyThreads);
-    });
+    }
+    // A CTA has room for 1024, the task's warp among them.
+    if (find_task(program_) != nullptr) {
+      program_.num_threads = std::min(program_.num_threads, kUsualMaxThreads);
+    }
     stage();
     for (LayoutGroup& group : groups_.all()) {
       if (!group.layout.is_known() && group.wants_rows()) set(group, rows_of(group));

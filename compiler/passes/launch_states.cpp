@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/task.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -133,7 +134,11 @@ class LaunchStates {
       for (Region& inner : statement->regions) {
         if (statement->kind != StatementKind::kIf) this->region(inner, known);
       }
-      if (statement->kind == StatementKind::kIf) {
+      if (is_task(*statement)) {
+        is_in_task_ = true;
+        this->region(statement->regions[0], known);
+        is_in_task_ = false;
+      } else if (statement->kind == StatementKind::kIf) {
         const Known then_known = this->region(statement->regions[0], known);
         const Known else_known = this->region(statement->regions[1], known);
         std::ranges::set_intersection(then_known, else_known, std::inserter(known, known.end()));
@@ -172,6 +177,7 @@ class LaunchStates {
   }
 
   void leave(Statements& into, Known known, const SourceLocation& location) {
+    if (is_in_task_) return;  // the rest of the instance does, which the task has joined
     for (const Object& object : objects_) {
       if (object.is_flag()) await(object, into, known, location);
     }
@@ -191,6 +197,7 @@ class LaunchStates {
   bool has_peers_;
   std::vector<Object> objects_;
   std::int64_t num_sites_ = 0;
+  bool is_in_task_ = false;
 };
 
 }  // namespace

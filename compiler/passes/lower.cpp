@@ -7,6 +7,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/task_apart.h"
 #include "compiler/support/environment.h"
 #include "compiler/support/error.h"
 
@@ -23,6 +24,15 @@ void check_is_lowered(const Program& program) {
   });
 }
 
+/// A pass over all of a program but its task.
+template <typename Pass>
+Program beside_task(Program program, const Pass& pass) {
+  TaskApart task(program);
+  program = pass(std::move(program));
+  task.give_back(program);
+  return program;
+}
+
 }  // namespace
 
 Program lower(Program program, const Target& target, const PassObserver& observe) {
@@ -36,18 +46,22 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("choose_inline", program);
   program = canonicalise(std::move(program));
   done("canonicalise", program);
+  program = split_tasks(std::move(program));
+  done("split_tasks", program);
   program = choose_multimem(std::move(program), target);
   done("choose_multimem", program);
   const bool is_checked = !target.is_cuda() || Environment::get().check;
   if (is_checked) program = check_ranks(std::move(program), target);
   done("check_ranks", program);
   program = legalise_communication(std::move(program), target);
+  check_tasks_reach(program);
   done("legalise_communication", program);
   program = insert_launch_states(std::move(program), target);
   done("insert_launch_states", program);
   program = lower_stacks(std::move(program));
   done("lower_stacks", program);
-  program = stage_products(std::move(program), target);
+  program = beside_task(std::move(program),
+                        [&](Program rest) { return stage_products(std::move(rest), target); });
   done("stage_products", program);
   program = lower_views(std::move(program), is_checked);
   done("lower_views", program);
@@ -64,13 +78,14 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("fence_aliases", program);
   program = hoist_invariants(std::move(program));
   done("hoist_invariants", program);
-  program = keep_channel_counts(std::move(program), target);
+  program = beside_task(std::move(program),
+                        [&](Program rest) { return keep_channel_counts(std::move(rest), target); });
   done("keep_channel_counts", program);
-  program = share_operands(std::move(program));
+  program = beside_task(std::move(program), share_operands);
   done("share_operands", program);
-  program = place_waits(std::move(program));
+  program = beside_task(std::move(program), place_waits);
   done("place_waits", program);
-  program = split_roles(std::move(program));
+  program = beside_task(std::move(program), split_roles);
   done("split_roles", program);
   program = split_mover(std::move(program));
   done("split_mover", program);

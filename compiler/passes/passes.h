@@ -25,6 +25,13 @@ Program choose_multimem(Program program, const Target& target);
 /// forgotten the team, and in a team of one all ranks are this one.
 Program check_ranks(Program program, const Target& target);
 
+/// What stands in tasks (`if in_task`) becomes a program beside the rest: `if in_task {what the
+/// tasks do, and the slice of the program that they depend on; return} the rest`. UserError where
+/// a task does what a warp beside the others can't, or depends on what only the rest knows.
+Program split_tasks(Program program);
+/// UserError where a task reaches ranks over the network.
+void check_tasks_reach(const Program& program);
+
 /// Chooses each communication op's transport from the target: in a world of 1 cross-rank work
 /// disappears; a barrier over ranks that all reach each other becomes `lsa_barrier`. UserError at
 /// the line that asks for what the target hasn't got.

@@ -41,8 +41,8 @@ std::string story_of(const Scheduler& scheduler, const AwaitedInstance& awaited)
   throw InternalError("unknown progress of a program instance");
 }
 
-/// `program 3`, `programs 0-2, 5`. Ascending ids.
-std::string describe(const std::vector<std::int64_t>& program_ids) {
+/// `program 3`, `tasks of programs 0-2, 5`. Ascending ids.
+std::string describe(const std::vector<std::int64_t>& program_ids, bool in_task) {
   std::vector<std::string> ranges;
   for (std::size_t first = 0; first < program_ids.size();) {
     std::size_t last = first;
@@ -51,8 +51,12 @@ std::string describe(const std::vector<std::int64_t>& program_ids) {
                                    : fmt::format("{}-{}", program_ids[first], program_ids[last]));
     first = last + 1;
   }
-  return fmt::format("{} {}", program_ids.size() == 1 ? "program" : "programs",
-                     fmt::join(ranges, ", "));
+  const bool is_one = program_ids.size() == 1;
+  return fmt::format("{}{} {}",
+                     !in_task ? ""
+                     : is_one ? "task of "
+                              : "tasks of ",
+                     is_one ? "program" : "programs", fmt::join(ranges, ", "));
 }
 
 /// Awaited instances of one rank with the same story share it. A waiter's only namesake needs no
@@ -63,19 +67,21 @@ std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
   if (all_awaited.empty()) {
     return fmt::format("{}: {}", describe(site_of(scheduler, waiter)), missing);
   }
-  std::vector<std::tuple<int, std::string, std::vector<std::int64_t>>> groups;
+  std::vector<std::tuple<int, std::string, std::vector<std::int64_t>, bool>> groups;
   for (const AwaitedInstance& awaited : all_awaited) {
     const std::string story = story_of(scheduler, awaited);
     if (groups.empty() || std::get<0>(groups.back()) != awaited.rank ||
-        std::get<1>(groups.back()) != story) {
-      groups.push_back({awaited.rank, story, {}});
+        std::get<1>(groups.back()) != story || std::get<3>(groups.back()) != awaited.in_task) {
+      groups.push_back({awaited.rank, story, {}, awaited.in_task});
     }
     std::get<2>(groups.back()).push_back(awaited.program_id);
   }
   std::vector<std::string> reasons;
-  for (const auto& [rank, story, ids] : groups) {
-    const bool is_namesake = ids.size() == 1 && ids[0] == waiter.linear_program_id();
-    reasons.push_back(fmt::format("rank {}{}, {}{}", rank, is_namesake ? "" : ", " + describe(ids),
+  for (const auto& [rank, story, ids, in_task] : groups) {
+    const bool is_namesake =
+        ids.size() == 1 && ids[0] == waiter.linear_program_id() && !in_task && waiter.in_task == 0;
+    reasons.push_back(fmt::format("rank {}{}, {}{}", rank,
+                                  is_namesake ? "" : ", " + describe(ids, in_task),
                                   ids.size() == 1 ? "" : "each of ", story));
   }
   return fmt::format("{} for {}{}", describe(site_of(scheduler, waiter)),
@@ -85,15 +91,17 @@ std::string describe(const Scheduler& scheduler, const FiberTask& waiter) {
 }  // namespace
 
 HangError deadlock_error(const Scheduler& scheduler) {
-  std::map<std::pair<int, std::string>, std::vector<std::int64_t>> lines;
+  std::map<std::tuple<int, bool, std::string>, std::vector<std::int64_t>> lines;
   const FiberTask* first = nullptr;
   for (int rank = 0; rank < static_cast<int>(scheduler.ranks().size()); ++rank) {
     const auto num_instances = scheduler.ranks()[static_cast<std::size_t>(rank)].num_instances();
-    for (std::int64_t program_id = 0; program_id < num_instances; ++program_id) {
-      const FiberTask* task = scheduler.task({rank, program_id});
-      if (task == nullptr || task->condition == nullptr) continue;
-      if (first == nullptr) first = task;
-      lines[{rank, describe(scheduler, *task)}].push_back(program_id);
+    for (const bool in_task : {false, true}) {
+      for (std::int64_t program_id = 0; program_id < num_instances; ++program_id) {
+        const FiberTask* task = scheduler.task({rank, program_id, in_task});
+        if (task == nullptr || task->condition == nullptr) continue;
+        if (first == nullptr) first = task;
+        lines[{rank, in_task, describe(scheduler, *task)}].push_back(program_id);
+      }
     }
   }
   if (first == nullptr) throw InternalError("a launch stands still, and nothing in it waits");
@@ -104,7 +112,8 @@ HangError deadlock_error(const Scheduler& scheduler) {
       launch.kernel->artifact().kernel, scheduler.ranks().size(),
       target.lsa_size < target.world_size ? ", nothing is under way in the network" : "");
   for (const auto& [key, program_ids] : lines) {
-    text += fmt::format("\n  rank {}, {}: {}", key.first, describe(program_ids), key.second);
+    const auto& [rank, in_task, story] = key;
+    text += fmt::format("\n  rank {}, {}: {}", rank, describe(program_ids, in_task), story);
   }
   return HangError(text, site_of(scheduler, *first).location);
 }

@@ -144,6 +144,12 @@ void leave(CpuInstance* instance, const CpuTile* tiles, const std::int64_t* cons
   __atomic_fetch_add(&object.state().word, device::leaving(id, grid), __ATOMIC_RELAXED);
 }
 
+/// constants: site.
+void join_task(CpuInstance* instance, const CpuTile*, const std::int64_t* constants) {
+  if (instance->scheduler == nullptr || instance->in_task != 0) return;
+  Scheduler::of(*instance).join_task(*instance, static_cast<std::uint32_t>(constants[0]));
+}
+
 template <typename Function>
 CpuSymbol symbol(std::string_view name, Function* function) {
   return {name, reinterpret_cast<void*>(function)};
@@ -153,7 +159,8 @@ CpuSymbol symbol(std::string_view name, Function* function) {
 
 std::vector<CpuSymbol> launch_state_references() {
   return {symbol("tilewire_generation", generation), symbol("tilewire_announce", announce),
-          symbol("tilewire_await_done", await_done), symbol("tilewire_leave", leave)};
+          symbol("tilewire_await_done", await_done), symbol("tilewire_leave", leave),
+          symbol("tilewire_join_task", join_task)};
 }
 
 }  // namespace tilewire

@@ -28,6 +28,12 @@ void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id,
   instance.counters = counters.of(rank);
   launch.place(instance, rank, program_id);
   instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
+  // Where nobody waits, a task may as well run first.
+  if (launch.kernel->artifact().launch.has_task) {
+    instance.in_task = 1;
+    launch.kernel->entry()(&instance, launch.arguments.data());
+    instance.in_task = 0;
+  }
   launch.kernel->entry()(&instance, launch.arguments.data());
 }
 

@@ -59,6 +59,7 @@ void Scheduler::begin(int rank, const RankLaunch& launch, CpuLane& lane) {
   state.num_unfinished = launch.num_instances();
   for (std::int64_t i = 0; i < state.num_unfinished; ++i) state.not_started.push_back(i);
   state.tasks.resize(at(state.num_unfinished));
+  if (launch.kernel->artifact().launch.has_task) state.beside.resize(at(state.num_unfinished));
   state.finished.resize(at(state.num_unfinished));
   state.is_under_way = true;
   pace_.change();
@@ -177,6 +178,28 @@ void Scheduler::flush(CpuInstance& instance) {
   wait(instance, IsFlushed(task.ticket), task.ticket.get(), 0);
 }
 
+namespace {
+
+/// An instance's task has ended.
+class HasEnded final : public WaitCondition {
+ public:
+  HasEnded(const std::unique_ptr<FiberTask>& task, AwaitedInstance who) : task_(task), who_(who) {}
+  bool is_met() const override { return task_ == nullptr; }
+  std::vector<AwaitedInstance> awaited() const override { return {who_}; }
+
+ private:
+  const std::unique_ptr<FiberTask>& task_;
+  AwaitedInstance who_;
+};
+
+}  // namespace
+
+void Scheduler::join_task(CpuInstance& instance, std::uint32_t site) {
+  const AwaitedInstance who{static_cast<int>(instance.rank), instance.linear_program_id(), true};
+  const auto& task = states_[at(instance.rank)].beside[at(who.program_id)];
+  wait(instance, HasEnded(task, who), &task, site);
+}
+
 void Scheduler::check_in() {
   if (!is_stopping_ && !control_->is_due()) return;
   is_checking_in_ = true;
@@ -194,11 +217,13 @@ void Scheduler::interrupt(CpuInstance& instance) {
 
 void Scheduler::claim(const CpuInstance& instance, const void* object, std::uint32_t site,
                       std::string_view what) {
-  const AwaitedInstance self{static_cast<int>(instance.rank), instance.linear_program_id()};
+  const AwaitedInstance self{static_cast<int>(instance.rank), instance.linear_program_id(),
+                             instance.in_task != 0};
   const auto [found, is_first] = claims_.try_emplace(object, Claim{self, site});
   const Claim& other = found->second;
   if (is_first ||
-      (other.instance.rank == self.rank && other.instance.program_id == self.program_id)) {
+      (other.instance.rank == self.rank && other.instance.program_id == self.program_id &&
+       other.instance.in_task == self.in_task)) {
     return;
   }
   const auto place = [this](int rank, std::uint32_t number) -> const WaitSite& {
@@ -219,13 +244,15 @@ Scheduler::Progress Scheduler::progress(const AwaitedInstance& instance) const {
   const RankState& state = states_[at(instance.rank)];
   if (at(instance.program_id) >= state.tasks.size()) return Progress::kOutsideGrid;
   if (state.finished[at(instance.program_id)]) return Progress::kFinished;
+  if (instance.in_task && task(instance) == nullptr) return Progress::kFinished;
   return state.tasks[at(instance.program_id)] != nullptr ? Progress::kRuns : Progress::kNotStarted;
 }
 
 const FiberTask* Scheduler::task(const AwaitedInstance& instance) const {
   const RankState& state = states_[at(instance.rank)];
   const std::size_t index = at(instance.program_id);
-  return index < state.tasks.size() ? state.tasks[index].get() : nullptr;
+  const auto& fibers = instance.in_task ? state.beside : state.tasks;
+  return index < fibers.size() ? fibers[index].get() : nullptr;
 }
 
 bool Scheduler::can_start(int rank) const {
@@ -262,9 +289,22 @@ FiberTask* Scheduler::start(int rank) {
       std::exchange(state.not_started[choice], state.not_started.back());
   state.not_started.pop_back();
 
+  ++state.num_resident;
+  state.tasks[at(program_id)] = new_fiber(rank, program_id, false);
+  FiberTask* first = state.tasks[at(program_id)].get();
+  if (state.beside.empty()) return first;
+  state.beside[at(program_id)] = new_fiber(rank, program_id, true);
+  FiberTask* second = state.beside[at(program_id)].get();
+  if (pace_.below(2) == 1) std::swap(first, second);
+  runnable_.push_back(second);
+  return first;
+}
+
+std::unique_ptr<FiberTask> Scheduler::new_fiber(int rank, std::int64_t program_id, bool in_task) {
   auto task = std::make_unique<FiberTask>();
   ranks_[at(rank)].place(*task, rank, program_id);
-  task->counters = state.counters.data();
+  task->in_task = in_task ? 1 : 0;
+  task->counters = states_[at(rank)].counters.data();
   task->memory = take_arena(rank);
   task->arena = task->memory.get();
   task->scheduler = this;
@@ -274,13 +314,12 @@ FiberTask* Scheduler::start(int rank) {
                                         run_instance(*task);
                                         return std::move(main_);
                                       });
-  ++state.num_resident;
-  state.tasks[at(program_id)] = std::move(task);
-  return state.tasks[at(program_id)].get();
+  return task;
 }
 
 /// On the instance's fiber. Nothing leaves it: a failure is kept for `run`.
 void Scheduler::run_instance(FiberTask& task) {
+  if (is_stopping_) return;  // before it began
   const RankLaunch& launch = ranks_[at(task.rank)];
   try {
     launch.kernel->entry()(&task, launch.arguments.data());
@@ -309,6 +348,11 @@ void Scheduler::resume(FiberTask& task) {
   const auto program_id = at(task.linear_program_id());
   RankState& state = states_[at(rank)];
   state.free_arenas.push_back(std::move(task.memory));
+  if (task.in_task != 0) {  // the rest of the instance ends behind it
+    state.beside[program_id].reset();
+    notify(&state.beside[program_id]);
+    return;
+  }
   --state.num_resident;
   state.finished[program_id] = true;
   state.tasks[program_id].reset();
@@ -325,14 +369,16 @@ void Scheduler::suspend() {
 /// Ends all launches under way.
 void Scheduler::unwind_all() {
   is_stopping_ = true;
+  waiting_.clear();
   for (RankState& state : states_) {
-    for (std::unique_ptr<FiberTask>& task : state.tasks) {
-      if (task != nullptr) resume(*task);
+    for (auto* fibers : {&state.beside, &state.tasks}) {
+      for (std::unique_ptr<FiberTask>& task : *fibers) {
+        if (task != nullptr) resume(*task);
+      }
     }
     state.is_under_way = false;
   }
   runnable_.clear();
-  waiting_.clear();
   ended_.clear();
   is_stopping_ = false;
 }

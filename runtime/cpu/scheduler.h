@@ -51,6 +51,7 @@ class CpuCounters {
 struct AwaitedInstance {
   int rank;
   std::int64_t program_id;  ///< linear
+  bool in_task = false;     ///< its task is meant, not the rest of it
 };
 
 /// What a waiting instance waits for. Lives on that instance's stack.
@@ -64,7 +65,7 @@ class WaitCondition {
   virtual std::string missing() const { return {}; }
 };
 
-/// A started program instance: `CpuInstance` for its code, a fiber for the scheduler.
+/// A started program instance, or its task: `CpuInstance` for its code, a fiber for the scheduler.
 struct FiberTask : CpuInstance {
   boost::context::fiber fiber;
   AlignedBuffer memory;                      ///< behind `arena`
@@ -131,6 +132,8 @@ class Scheduler {
   std::uint64_t draw() { return pace_.below(UINT64_MAX); }
   /// The instance's turn is over: lets others run.
   void interrupt(CpuInstance& instance);
+  /// Waits until the instance's task has ended.
+  void join_task(CpuInstance& instance, std::uint32_t site);
   /// Says that this instance uses an object that one instance of a launch may use so. UserError
   /// where another one has; `what` it does goes into the message: `waits for the same semaphore`.
   void claim(const CpuInstance& instance, const void* object, std::uint32_t site,
@@ -154,6 +157,7 @@ class Scheduler {
     std::vector<std::int64_t> counters;
     std::vector<std::int64_t> not_started;  ///< linear program ids
     std::vector<std::unique_ptr<FiberTask>> tasks;
+    std::vector<std::unique_ptr<FiberTask>> beside;  ///< of programs with a task: those
     std::vector<bool> finished;
     std::int64_t num_resident = 0;
     std::int64_t num_unfinished = 0;
@@ -166,6 +170,7 @@ class Scheduler {
   /// wait and aren't run here; whether there are any.
   bool wake_met();
   FiberTask* start(int rank);
+  std::unique_ptr<FiberTask> new_fiber(int rank, std::int64_t program_id, bool in_task);
   void run_instance(FiberTask& task);
   void give_turn(FiberTask& task);
   void resume(FiberTask& task);

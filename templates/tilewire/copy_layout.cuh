@@ -10,6 +10,12 @@ inline constexpr int kCopyStageBytes = 16 * 1024;
 /// Stages whose store may still be reading while the others load.
 inline constexpr int kCopyStores = 3;
 
+/// The same of a task's copies (task.cuh), of which each instance has some: what 132 of them have
+/// in flight, 12 KiB each, is what a link takes, and a ring beside it keeps its slots.
+inline constexpr int kTaskStageBytes = 4 * 1024;
+inline constexpr int kTaskStores = 1;
+inline constexpr int kTaskStages = 4;
+
 /// A copy engine of fewer has too little in flight.
 inline constexpr int kFewestCopyStages = 5;
 
@@ -19,6 +25,7 @@ constexpr int num_copy_stages(int compute_capability) {
   return compute_capability >= 120 ? kFewestCopyStages : 8;  // of 99 KB and 227 KB
 }
 
+constexpr int task_copy_shared_bytes() { return kTaskStages * (kTaskStageBytes + 8); }
 /// All stages, then an mbarrier of each.
 constexpr int copy_shared_bytes_of(int num_stages) { return num_stages * (kCopyStageBytes + 8); }
 constexpr int copy_shared_bytes(int compute_capability) {

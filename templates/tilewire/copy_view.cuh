@@ -13,13 +13,33 @@
 #include "tilewire/bulk_copy.cuh"
 #include "tilewire/copy_layout.cuh"
 #include "tilewire/copy_rows.cuh"
-#include "tilewire/meet.cuh"
+#include "tilewire/group.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/task.cuh"
 
 namespace tilewire::device {
 
-/// The next piece of at most kCopyStageBytes.
-template <int kOuter>
+/// How a group of threads copies: bytes of a stage, stages whose store may still be reading while
+/// the others load, 16-byte words that a thread has in flight.
+template <typename Group>
+struct CopyShape {
+  static constexpr int kStageBytes = kCopyStageBytes;
+  static constexpr int kStores = kCopyStores;
+  static constexpr int kWords = 8;
+};
+template <>
+struct CopyShape<TaskWarp> {
+  static constexpr int kStageBytes = kTaskStageBytes;
+  static constexpr int kStores = kTaskStores;
+  static constexpr int kWords = 8;
+};
+template <>
+struct CopyShape<LeanTaskWarp> : CopyShape<TaskWarp> {
+  static constexpr int kWords = 2;
+};
+
+/// The next piece of at most kStageBytes.
+template <int kOuter, int kStageBytes>
 struct CopyCursor {
   int64_t row = 0;
   int64_t done = 0;  ///< bytes of that row
@@ -29,7 +49,7 @@ struct CopyCursor {
     to += done;
     from += done;
     const int64_t left = rows.run - done;
-    const int size = left < kCopyStageBytes ? static_cast<int>(left) : kCopyStageBytes;
+    const int size = left < kStageBytes ? static_cast<int>(left) : kStageBytes;
     done += size;
     if (done == rows.run) {
       done = 0;
@@ -45,9 +65,10 @@ struct BulkRange {
   uint64_t end;  ///< 0: none are
 };
 
-/// One copy of a program instance. `kStages` = 0: none by the bulk copy engine.
-template <int kThreads, int kStages>
+/// One copy by the `kThreads` threads of a group. `kStages` = 0: none by the bulk copy engine.
+template <int kThreads, int kStages, typename Group>
 class Copying {
+  using Shape = CopyShape<Group>;
   /// Fewer bytes in a row, or in all, are better loaded and stored.
   static constexpr int64_t kLeastRow = 4096;
   static constexpr int64_t kLeastBulk = 64 * 1024;
@@ -165,7 +186,7 @@ class Copying {
       const int64_t num_steps = rows.run / (to_step == 16 ? 16 : 1) + 1;
       if (meets_bulk_stores(to, from, rows, num_steps * to_step, num_steps * from_step)) {
         drain();
-        meet();
+        Group::meet();
       }
     }
   }
@@ -178,7 +199,7 @@ class Copying {
     const int64_t per_row = rows.run / kBytes;
     int lanes = kThreads;
     while (lanes / 2 >= per_row && lanes > 1) lanes /= 2;
-    const int first = threadIdx.x % lanes;
+    const int first = static_cast<uint32_t>(Group::index()) % lanes;
     const int num_rows = kThreads / lanes;
     // Rows are found by 32-bit divisions.
     const bool is_long = kOuter > 1 && rows.rows > int64_t{0x7fffffff};
@@ -198,9 +219,10 @@ class Copying {
                                        int64_t to_step, int64_t from_step, int lanes, int first,
                                        int num_rows) {
     using W = typename Word<kBytes>::type;
-    constexpr int kInFlight = kBytes == 16 ? 8 : 4;  // words of a thread
+    constexpr int kInFlight =
+        kBytes == 16 ? Shape::kWords : (Shape::kWords + 1) / 2;  // words of a thread
     const int64_t per_row = rows.run / kBytes;
-    int64_t row = threadIdx.x / lanes;
+    int64_t row = static_cast<uint32_t>(Group::index()) / lanes;
     int64_t word = first;
     TILEWIRE_ROLLED
     while (row < rows.rows) {
@@ -236,34 +258,34 @@ class Copying {
   TILEWIRE_DEVICE void bulk(char* to, char* from, const CopyRows<kOuter>& rows) {
     if (meets_bulk_stores(to, from, rows, rows.run, rows.run)) drain();
     fence_proxy_async();  // by each thread for what it wrote or acquired
-    meet();
+    Group::meet();
     uint64_t begin;
     uint64_t end;
     span(to, rows, rows.run, true, begin, end);
     begin_ = end_ == 0 || begin < begin_ ? begin : begin_;
     end_ = end > end_ ? end : end_;
-    if (threadIdx.x == 0) run_stages(to, from, rows);
+    if (Group::index() == 0) run_stages(to, from, rows);
   }
 
   template <int kOuter>
   TILEWIRE_DEVICE void run_stages(char* to, char* from, const CopyRows<kOuter>& rows) {
-    constexpr int kLoads = kStages - kCopyStores;
-    uint64_t* full = reinterpret_cast<uint64_t*>(shared_ + kStages * kCopyStageBytes);
+    constexpr int kStageBytes = Shape::kStageBytes;
+    constexpr int kLoads = kStages - Shape::kStores;
+    uint64_t* full = reinterpret_cast<uint64_t*>(shared_ + kStages * kStageBytes);
     TILEWIRE_ROLLED
     for (int i = 0; i < kStages; ++i) begin_bulk_loads(full + i);
     fence_proxy_async();
-    const int64_t per_row = (rows.run + kCopyStageBytes - 1) / kCopyStageBytes;
+    const int64_t per_row = (rows.run + kStageBytes - 1) / kStageBytes;
     const int64_t count = per_row * rows.rows;
-    CopyCursor<kOuter> loads;
-    CopyCursor<kOuter> stores;
+    CopyCursor<kOuter, kStageBytes> loads;
+    CopyCursor<kOuter, kStageBytes> stores;
     int64_t num_loaded = 0;
     int load_stage = 0;
     const auto load_next = [&] {
       int64_t to_offset;
       int64_t from_offset;
       const int size = loads.take(rows, to_offset, from_offset);
-      bulk_load(shared_ + load_stage * kCopyStageBytes, from + from_offset, size,
-                full + load_stage);
+      bulk_load(shared_ + load_stage * kStageBytes, from + from_offset, size, full + load_stage);
       load_stage = load_stage + 1 == kStages ? 0 : load_stage + 1;
       ++num_loaded;
     };
@@ -277,13 +299,13 @@ class Copying {
       int64_t to_offset;
       int64_t from_offset;
       const int size = stores.take(rows, to_offset, from_offset);
-      bulk_store(to + to_offset, shared_ + stage * kCopyStageBytes, size);
+      bulk_store(to + to_offset, shared_ + stage * kStageBytes, size);
       if (++stage == kStages) {
         stage = 0;
         parity ^= 1;
       }
       if (num_loaded < count) {
-        wait_bulk_read<kCopyStores>();  // the stage that is loaded next
+        wait_bulk_read<Shape::kStores>();  // the stage that is loaded next
         load_next();
       }
     }
@@ -303,17 +325,18 @@ class Copying {
 #define TILEWIRE_COPY_FUNCTION
 #endif
 /// One function for all copies of a kind: a kernel may have one to each of many ranks.
-template <int kThreads, int kStages, int kSize, int kKnown, bool kBulk, typename... Dims>
+template <int kThreads, int kStages, typename Group, int kSize, int kKnown, bool kBulk,
+          typename... Dims>
 TILEWIRE_COPY_FUNCTION BulkRange copy_views(char* shared, BulkRange under_way, char* to, char* from,
                                             Dims... dims) {
-  Copying<kThreads, kStages> copying(shared, under_way);
+  Copying<kThreads, kStages, Group> copying(shared, under_way);
   copying.template copy<kSize, kKnown, kBulk>(to, from, dims...);
   return copying.under_way();
 }
 #undef TILEWIRE_COPY_FUNCTION
 
-/// The copies of one program instance.
-template <int kThreads, int kStages>
+/// The copies of one program instance, or of its task.
+template <int kThreads, int kStages, typename Group = ProgramThreads>
 class Copier {
  public:
   /// `shared`: copy_shared_bytes, if there are stages.
@@ -321,18 +344,18 @@ class Copier {
   Copier(const Copier&) = delete;
   Copier& operator=(const Copier&) = delete;
 
-  /// Copies elements from the outermost dimension to the innermost. The CTA's threads meet inside
+  /// Copies elements from the outermost dimension to the innermost. The group's threads meet inside
   /// where the engine is used. `kKnown`: bytes that divide both addresses, all strides but the
   /// innermost, and the innermost dimension. `kBulk`: it may be large.
   template <int kKnown, bool kBulk, typename T, typename... Dims>
   TILEWIRE_DEVICE void copy(T* to, T* from, const Dims&... dims) {
-    under_way_ = copy_views<kThreads, kStages, sizeof(T), kKnown, kBulk>(
+    under_way_ = copy_views<kThreads, kStages, Group, sizeof(T), kKnown, kBulk>(
         shared_, under_way_, reinterpret_cast<char*>(to), reinterpret_cast<char*>(from), dims...);
   }
 
   /// Waits until all copies are done. For the releasing threads too only behind a __syncthreads.
   TILEWIRE_DEVICE void drain() {
-    Copying<kThreads, kStages> copying(shared_, under_way_);
+    Copying<kThreads, kStages, Group> copying(shared_, under_way_);
     copying.drain();
     under_way_ = copying.under_way();
   }

@@ -6,16 +6,18 @@
 #pragma once
 
 #include "tilewire/bulk_copy.cuh"
+#include "tilewire/meet.cuh"
 
 namespace tilewire::device {
 
-#if defined(__CUDACC__)
 /// Those that run the program: in a kernel with roles, its consumers.
 struct ProgramThreads {
   static TILEWIRE_DEVICE int index() { return threadIdx.x; }
   static TILEWIRE_DEVICE void acquired() {}
+  static TILEWIRE_DEVICE void meet() { tilewire::device::meet(); }
 };
 
+#if defined(__CUDACC__)
 /// The producer's thread alone, which then loads through the async proxy.
 struct ProducerThread {
   static TILEWIRE_DEVICE int index() { return 0; }

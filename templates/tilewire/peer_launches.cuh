@@ -5,6 +5,7 @@
 
 #include "tilewire/abi.cuh"
 #include "tilewire/hang.cuh"
+#include "tilewire/layout.cuh"
 #include "tilewire/object_layout.cuh"
 #include "tilewire/peer.cuh"
 #include "tilewire/phases.cuh"
@@ -12,9 +13,10 @@
 namespace tilewire::device {
 
 /// Polls until a peer has started a launch, with deadline and report. Acquires.
+template <typename Group>
 static __device__ __noinline__ void wait_for_launch(const int64_t* started, int64_t launch,
                                                     const Lane& lane, Wait wait) {
-  Deadline deadline(lane);
+  Deadline<Group> deadline(lane);
   while (true) {
     const int64_t seen = load_acquire<Scope::kSystem>(started);
     if (seen >= launch) return;
@@ -34,7 +36,7 @@ class PeerLaunches {
   TILEWIRE_DEVICE PeerLaunches(const WindowHandle& object, const Lane& lane)
       : object_(object), lane_(lane) {
     if (threadIdx.x >= kRanks - 1) return;
-    started_ = load_relaxed<Scope::kSystem>(own_word());
+    started_ = load_relaxed<Scope::kSystem>(own_word(peer()));
   }
   PeerLaunches(const PeerLaunches&) = delete;
   PeerLaunches& operator=(const PeerLaunches&) = delete;
@@ -53,10 +55,17 @@ class PeerLaunches {
   /// come before. `site` numbers the line of the program in hang reports.
   TILEWIRE_DEVICE void wait(int64_t launch, uint32_t site) {
     if (threadIdx.x >= kRanks - 1 || started_ >= launch) return;
-    wait_for_launch(
-        own_word(), launch, lane_,
-        {lane_.rank, linear_program_id(), site, world_rank(), static_cast<uint32_t>(launch)});
+    wait_for_launch<ProgramThreads>(own_word(peer()), launch, lane_, wait_of(launch, site, peer()));
     started_ = launch;
+  }
+  /// The same by a task's warp, each thread of which looks after some.
+  template <typename Group>
+  TILEWIRE_DEVICE void wait_in(int64_t launch, uint32_t site) const {
+    TILEWIRE_ROLLED
+    for (int i = Group::index(); i < kRanks - 1; i += kWarpThreads) {
+      const uint32_t other = i + (i >= lane_.lsa_rank ? 1 : 0);
+      wait_for_launch<Group>(own_word(other), launch, lane_, wait_of(launch, site, other));
+    }
   }
 
  private:
@@ -64,11 +73,16 @@ class PeerLaunches {
   TILEWIRE_DEVICE uint32_t peer() const {
     return threadIdx.x + (threadIdx.x >= lane_.lsa_rank ? 1 : 0);
   }
-  TILEWIRE_DEVICE uint32_t world_rank() const { return lane_.rank - lane_.lsa_rank + peer(); }
+  TILEWIRE_DEVICE Wait wait_of(int64_t launch, uint32_t site, uint32_t other) const {
+    return {lane_.rank, linear_program_id(), site, lane_.rank - lane_.lsa_rank + other,
+            static_cast<uint32_t>(launch)};
+  }
   TILEWIRE_DEVICE static int64_t* started_word(void* state, uint32_t rank) {
     return reinterpret_cast<int64_t*>(static_cast<char*>(state) + started_offset(rank));
   }
-  TILEWIRE_DEVICE int64_t* own_word() const { return started_word(object_.local, peer()); }
+  TILEWIRE_DEVICE int64_t* own_word(uint32_t other) const {
+    return started_word(object_.local, other);
+  }
 
   const WindowHandle& object_;
   const Lane& lane_;

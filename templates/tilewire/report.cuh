@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tilewire/fp8.cuh"
-#include "tilewire/meet.cuh"
+#include "tilewire/group.cuh"
 #include "tilewire/operators.cuh"
 #include "tilewire/report_layout.cuh"
 
@@ -67,14 +67,14 @@ struct Assertion {
 };
 
 /// Unless a scalar condition holds: one thread calls `tell()`, then the kernel ends.
-template <typename Tell>
+template <typename Group = ProgramThreads, typename Tell>
 TILEWIRE_DEVICE void check(bool condition, const Assertion& assertion, const Tell& tell) {
   if (condition) return;
-  if (threadIdx.x == 0) {
+  if (Group::index() == 0) {
     tell();
     assertion.fail();
   }
-  meet();
+  Group::meet();
 }
 
 /// Unless a condition holds everywhere: the thread that owns the first element where it doesn't

@@ -59,13 +59,13 @@ TILEWIRE_DEVICE void store_consumed(uint32_t* consumed, uint32_t before, uint32_
 
 /// One thread's wait until `n` signals are left, which it takes. One function for all waits of a
 /// kernel: they would otherwise be most of its code.
-template <Scope kScope, typename Check>
+template <Scope kScope, typename Group, typename Check>
 static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, const Lane& lane,
                                                  uint32_t site, uint64_t timeout_ns, Check check) {
   auto* semaphore = reinterpret_cast<SemaphoreCell*>(cell);
   // On its way while `signals` is polled.
   const uint32_t consumed = *static_cast<volatile uint32_t*>(&semaphore->consumed);
-  Deadline deadline(lane, timeout_ns);
+  Deadline<Group> deadline(lane, timeout_ns);
   while (true) {
     const uint32_t left = load_acquire<kScope>(&semaphore->signals) - consumed;
     if (left >= n && static_cast<int32_t>(left) >= 0) break;
@@ -77,18 +77,19 @@ static __device__ __noinline__ void take_signals(uint64_t* cell, uint32_t n, con
 
 /// A wait for one semaphore of this rank's. `timeout_ns`: `kNoDeadline`, or the lane's. `check`: an
 /// `Assertion` of who waits.
-template <Scope kScope, typename Check = Unchecked>
+template <Scope kScope, typename Group = ProgramThreads, typename Check = Unchecked>
 TILEWIRE_DEVICE void wait_semaphore(uint64_t* cell, uint32_t n, const Lane& lane, uint32_t site,
                                     uint64_t timeout_ns, Check check = {}) {
-  if (threadIdx.x == 0) take_signals<kScope>(cell, n, lane, site, timeout_ns, check);
+  if (Group::index() == 0) take_signals<kScope, Group>(cell, n, lane, site, timeout_ns, check);
 }
 
-/// A wait for all semaphores of a slice, polled side by side by the CTA's threads.
-template <Scope kScope, int kThreads, typename Slice, typename Check = Unchecked>
+/// A wait for all semaphores of a slice, polled side by side by the group's threads.
+template <Scope kScope, int kThreads, typename Group = ProgramThreads, typename Slice,
+          typename Check = Unchecked>
 TILEWIRE_DEVICE void wait_semaphores(Slice slice, uint64_t* first, uint32_t n, const Lane& lane,
                                      uint32_t site, uint64_t timeout_ns, Check check = {}) {
-  for (int i = threadIdx.x; i < Slice::kElements; i += kThreads) {
-    take_signals<kScope>(first + slice(i), n, lane, site, timeout_ns, check);
+  for (int i = Group::index(); i < Slice::kElements; i += kThreads) {
+    take_signals<kScope, Group>(first + slice(i), n, lane, site, timeout_ns, check);
   }
 }
 

@@ -60,6 +60,7 @@ SPELLINGS = {
     "permute": ("x.T", "permute"),
     "field": ("records.name", "field"),
     "next_index": ("a dynamic tw.persistent", "begin_dynamic"),
+    "in_task": ("with tw.task():", "begin_task"),
     "non_negative": ("a tile of tw.tiles", "tile"),
 }
 OPERATORS = {name for table in (BINARY, COMPARE, UNARY) for name, _ in table.values()}

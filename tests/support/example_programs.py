@@ -33,13 +33,14 @@ SHAPES = {
     "24_hierarchical_all_to_all": ["1", "1025"],
     "25_rms_norm_hybrid": ["1,64", "2,200", "13,72"],
     "26_rms_norm_multimem": ["1,64", "2,200", "13,72"],
+    "27_all_gather_task": ["1,1,1", "5,70,3", "77,33,101"],
 }
 
 MULTIMEM = [name for name in SHAPES if "multimem" in name]
 
 # Those that reach every rank of any topology: by put, signal, send and barrier.
 ANY_TOPOLOGY = ["04_all_reduce_channels", "05_all_reduce_ring", "12_pipeline"]
-ANY_TOPOLOGY += [name for name in SHAPES if name >= "20" and name not in MULTIMEM]
+ANY_TOPOLOGY += [name for name in SHAPES if "20" <= name < "27" and name not in MULTIMEM]
 
 
 def load(name, folder=EXAMPLES):

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "templates/tilewire/copy_view.cuh"
@@ -49,7 +50,7 @@ void fill(std::vector<T>& elements, int start) {
 }
 
 /// Copies by both and compares every byte.
-template <typename T>
+template <typename T, typename SomeCopier = TestCopier>
 void check(const CopyDim (&dims)[3], int64_t to_shift, int64_t from_shift) {
   int64_t to_size = 1;
   int64_t from_size = 1;
@@ -72,9 +73,9 @@ void check(const CopyDim (&dims)[3], int64_t to_shift, int64_t from_shift) {
     }
   }
   Stages stages;
-  Cta::run(kThreads, [&] {
-    TestCopier copier(stages.begin());
-    copier.copy<sizeof(T), true>(to.first, from.first, dims[0], dims[1], dims[2]);
+  Cta::run(std::is_same_v<SomeCopier, TestCopier> ? kThreads : kWarpThreads, [&] {
+    SomeCopier copier(stages.begin());
+    copier.template copy<sizeof(T), true>(to.first, from.first, dims[0], dims[1], dims[2]);
     copier.drain();
   });
   CHECK(to.elements == expected);
@@ -122,6 +123,18 @@ TEST_CASE("large views go through shared memory, each stage read before it is fi
   check<uint32_t>({{1, 0, 0}, {1, 0, 0}, {100'001, 1, 1}}, 0, 0);
   check<uint32_t>({{1, 0, 0}, {1, 0, 0}, {100'000, 1, 1}}, 1, 0);
   CHECK(bulk_engine.num_bulk - before == num_bulk);
+}
+
+TEST_CASE("a task's warp copies the same, through stages of its own") {
+  using Warp = Copier<kWarpThreads, kTaskStages, TaskWarp>;
+  using Lean = Copier<kWarpThreads, kTaskStages, LeanTaskWarp>;
+  const int before = bulk_engine.num_bulk;
+  check<uint32_t, Warp>({{1, 0, 0}, {1, 0, 0}, {50'000, 1, 1}}, 0, 0);
+  check<uint8_t, Lean>({{1, 0, 0}, {40, 4112, 5008}, {4112, 1, 1}}, 0, 0);
+  CHECK(bulk_engine.num_bulk - before == (200'000 + kTaskStageBytes - 1) / kTaskStageBytes + 80);
+  check<uint32_t, Warp>({{2, 5000, 4000}, {7, 500, 300}, {251, 1, 1}}, 1, 0);
+  check<uint16_t, Lean>({{3, 1, 900}, {5, 40, 7}, {33, 400, 1}}, 0, 1);
+  check<uint32_t, Lean>({{1, 0, 0}, {3, 1000, 2000}, {1000, 1, 1}}, 0, 0);
 }
 
 TEST_CASE("copies that meet earlier bulk stores wait for them") {

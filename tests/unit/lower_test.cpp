@@ -79,7 +79,8 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
                     CHECK(print(parse_program(print(program))) == print(program));
                   }));
   CHECK(passes ==
-        "specialise choose_inline canonicalise choose_multimem check_ranks legalise_communication "
+        "specialise choose_inline canonicalise split_tasks choose_multimem check_ranks "
+        "legalise_communication "
         "insert_launch_states lower_stacks stage_products lower_views canonicalise elide_releases "
         "drain_copies infer_layouts fence_aliases hoist_invariants keep_channel_counts "
         "share_operands place_waits split_roles split_mover ");

@@ -1,4 +1,4 @@
-"""Dividing work: `tw.tiles`, `tw.ragged`, `tw.instances`."""
+"""Dividing work: `tw.tiles`, `tw.ragged`, `tw.instances`, `tw.task`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewire._tilewire import Value
 from tilewire.frontend.builtins_views import require_view
 from tilewire.frontend.bundles import NoBundle
 from tilewire.frontend.registry import Call, builtin
-from tilewire.frontend.values import DynamicSlice, Instances, WorkItem, describe
+from tilewire.frontend.values import DynamicSlice, Instances, Task, WorkItem, describe
 
 ORDERS = ("row", "column", "grouped")
 
@@ -96,3 +96,13 @@ def instances(call: Call, first: Any, count: Any) -> Instances:
     """`with tw.instances(first, count):` what `count` of the program instances do, from number
     `first` on. Inside, `tw.program_id`, `tw.num_programs` and `tw.persistent` are the group's."""
     return Instances(first, count)
+
+
+@builtin
+def task(call: Call) -> Task:
+    """`with tw.task():` what another warp of each program instance does beside the rest of it:
+    copies of views (`tw.put(view, view)`, `tw.get`), `tw.wait`, `tw.set`, `tw.signal`,
+    `tw.prefetch`, scalars, loops, branches. It may use what is computed from parameters and
+    program ids before it, and loads what it needs besides. Nothing orders it with the rest but
+    flags and semaphores; the instance ends when both have. Several run one after the other."""
+    return Task()

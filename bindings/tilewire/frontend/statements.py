@@ -6,9 +6,10 @@ import ast
 from typing import Any
 
 from tilewire._tilewire import Value
+from tilewire.frontend.exits import RESULT, RETURNED, SKIP, STOP
 from tilewire.frontend.expressions import Expressions
 from tilewire.frontend.loops import Loops
-from tilewire.frontend.values import Instances, describe, is_static
+from tilewire.frontend.values import Instances, Poison, Task, describe, is_static
 
 
 class Known(ast.expr):
@@ -41,18 +42,48 @@ class Statements(Loops, Expressions):
         self.evaluate(node.value)
 
     def run_with(self, node: ast.With) -> None:
-        """`with tw.instances(…)`: an `if` in which ids are the group's."""
+        """`with tw.instances(…)`: an `if` in which ids are the group's. `with tw.task():` a block
+        of which no value comes out."""
         first, rest = node.items[0], node.items[1:]
         group = self.evaluate(first.context_expr)
-        if not isinstance(group, Instances) or first.optional_vars:
-            self.fail(node, "`with` takes `tw.instances(first, count)`, and nothing else")
+        if not isinstance(group, Instances | Task) or first.optional_vars:
+            self.fail(
+                node, "`with` takes `tw.instances(first, count)` or `tw.task()`, and nothing else"
+            )
         body = [ast.copy_location(ast.With(rest, node.body), node)] if rest else node.body
+        if isinstance(group, Task):
+            self._run_task(node, body)
+            return
         is_one = self.build(node, "enter_instances", group.first, group.count)
         branch = ast.If(test=Known(is_one), body=body, orelse=[])
         for made in (branch, branch.test):
             ast.copy_location(made, node)
         self.run([branch])
         self.build(node, "leave_instances")
+
+    def _run_task(self, node: ast.With, body: list[ast.stmt]) -> None:
+        before = self.scope
+        self.scope = before.copy()
+        self.build(node, "begin_task")
+        self.run(body)
+        if self.returned:
+            self.fail(node, "a task can't `return`: put what it does under an `if`")
+        self.build(node, "end_task")
+        line = self.source.line(node)
+        inside, self.scope = self.scope, before
+        for name, value in inside.names.items():
+            if value is before.names.get(name):
+                continue
+            if name in (STOP, SKIP, RESULT, RETURNED):
+                self.fail(
+                    node,
+                    "a task can't leave a loop or function around it: end it by the branches that "
+                    "stand in it",
+                )
+            before.names[name] = Poison(
+                f"`{name}` was assigned in the task at line {line}, which runs beside what is "
+                f"behind it: compute it again, or hand it over through memory and a flag"
+            )
 
     def evaluate_known(self, node: Known) -> Any:
         return node.value

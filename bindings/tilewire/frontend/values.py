@@ -75,6 +75,11 @@ class Instances(NoBundle):
 
 
 @dataclass(frozen=True)
+class Task(NoBundle):
+    """`tw.task()`: only `with` takes it."""
+
+
+@dataclass(frozen=True)
 class Unroll(NoBundle):
     """What `tw.unroll(…)` returns: the frontend repeats the body for each item."""
 
@@ -126,7 +131,7 @@ def is_static(value: Any) -> bool:
     parts = parts_of(value)
     if parts is not None:
         return all(is_static(each.value) for each in parts)
-    dynamic = Value | DynamicSlice | LoopRange | Method | Poison | WorkItem | Instances
+    dynamic = Value | DynamicSlice | LoopRange | Method | Poison | WorkItem | Instances | Task
     return not isinstance(value, dynamic | RecordView)
 
 
@@ -156,6 +161,8 @@ def describe(value: Any) -> str:
         return f"a value of {value.record}"
     if isinstance(value, Instances):
         return "tw.instances(…)"
+    if isinstance(value, Task):
+        return "tw.task()"
     if isinstance(value, Unroll):
         return "tw.unroll(…)"
     if isinstance(value, DType):

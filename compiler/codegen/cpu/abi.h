@@ -21,6 +21,7 @@ struct CpuInstance {
   /// Accesses until others may run: code of programs that wait counts down before each, and calls
   /// `tilewire_interrupt` at 0.
   std::int64_t accesses_left = 0;
+  std::int64_t in_task = 0;  ///< 1: runs the program's task, beside the rest of the instance
 
   std::int64_t linear_program_id() const {
     return program_id[0] + num_programs[0] * (program_id[1] + num_programs[1] * program_id[2]);

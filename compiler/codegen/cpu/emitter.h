@@ -35,6 +35,7 @@ class CpuEmitter {
   virtual CpuScalar rank() = 0;  ///< in the world
   virtual CpuScalar program_id(int axis) = 0;
   virtual CpuScalar num_programs(int axis) = 0;
+  virtual CpuScalar in_task() = 0;  ///< a bool
   virtual const Program& program() const = 0;
   /// The next number of a counter of the launch, from 0 on, which no other instance gets.
   virtual CpuScalar draw(std::int64_t counter) = 0;

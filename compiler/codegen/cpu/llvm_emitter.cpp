@@ -207,6 +207,11 @@ CpuScalar LlvmEmitter::num_programs(int axis) {
   return as_index(instance_field(offset, builder_.getInt64Ty()));
 }
 
+CpuScalar LlvmEmitter::in_task() {
+  llvm::Value* field = instance_field(offsetof(CpuInstance, in_task), builder_.getInt64Ty());
+  return {builder_.CreateICmpNE(field, index_constant(0)), DType::kBool};
+}
+
 CpuScalar LlvmEmitter::draw(std::int64_t counter) {
   llvm::Value* counters = instance_field(offsetof(CpuInstance, counters), builder_.getPtrTy());
   llvm::Value* place =

@@ -40,6 +40,7 @@ class LlvmEmitter final : public CpuEmitter {
   CpuScalar rank() override;
   CpuScalar program_id(int axis) override;
   CpuScalar num_programs(int axis) override;
+  CpuScalar in_task() override;
   const Program& program() const override { return program_; }
   CpuScalar draw(std::int64_t counter) override;
   void call_runtime(std::string_view name, std::span<const CpuScalar> arguments) override;

@@ -229,9 +229,11 @@ void emit_tile_prefetch_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("prefetch.cuh");
   const int bytes = num_bytes(access.pointer->type.dtype);
   const bool is_contiguous = access.dimensions.empty() || access.dimensions.back().stride == 1;
-  emitter.statement(fmt::format("tw::prefetch<kThreads, {}>({});",
-                                is_contiguous ? kLineBytes / bytes : 1,
-                                access_text(access, {}, statement, emitter, true)));
+  const bool is_in_task = emitter.is_in_task();
+  emitter.statement(
+      fmt::format("tw::prefetch<{}, {}{}>({});", is_in_task ? "tw::kWarpThreads" : "kThreads",
+                  is_contiguous ? kLineBytes / bytes : 1, is_in_task ? ", tw::TaskWarp" : "",
+                  access_text(access, {}, statement, emitter, true)));
 }
 
 }  // namespace tilewire

@@ -8,6 +8,7 @@
 #include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
+#include "compiler/ops/task.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -80,7 +81,7 @@ void KernelWriter::write_statement(const Statement& statement) {
                             statement.location);
       }
       // The consumers announce: what the producer waits for before them is what they come to later.
-      if (!is_in_producer_ && !statement.op->announces_launch &&
+      if (!is_in_producer_ && !emitter_.is_in_task() && !statement.op->announces_launch &&
           statement.op->resources != nullptr && statement.op->resources(statement).two_sided) {
         emitter_.announce_launch();
       }
@@ -175,8 +176,10 @@ void KernelWriter::write_roles(const Statement& split) {
   writer.open("if (tw::is_loader<kThreads>())");
   is_in_producer_ = true;
   const Statement* mover = nullptr;
+  const Statement* task = nullptr;
   for (const auto& statement : split.regions.at(0).statements) {
     if (is_movers(*statement)) mover = statement.get();
+    if (is_task(*statement)) task = statement.get();
   }
   write_region(split.regions.at(0));
   writer.close();
@@ -187,6 +190,7 @@ void KernelWriter::write_roles(const Statement& split) {
     writer.line("mover.settle();");
     writer.close();
   }
+  if (task != nullptr) write_task(*task);
   is_in_producer_ = false;
   writer.reopen("else");
   writer.line("tw::take_registers<kThreads>();");
@@ -196,10 +200,25 @@ void KernelWriter::write_roles(const Statement& split) {
   writer.line("ring.leave();");
 }
 
+/// A warp runs it, beside the threads that run what is behind.
+void KernelWriter::write_task(const Statement& task) {
+  const Region& region = task.regions.at(0);
+  emitter_.writer_.open(
+      fmt::format("if ({})", emitter_.operand(task.operands.at(0), Binding::kChoose)));
+  emitter_.is_in_task_ = true;
+  emitter_.forget_place();
+  write_task_copier(region);
+  write_region(region);
+  emitter_.is_in_task_ = false;
+  emitter_.forget_place();
+  emitter_.writer_.close();
+}
+
 void KernelWriter::write_if(const Statement& branch) {
   const Statement* asked = branch.operands.at(0)->definition;
   if (asked != nullptr && asked->is("is_producer")) return write_roles(branch);
   if (is_movers(branch)) return;  // beside the producer's thread
+  if (is_task(branch)) return is_in_producer_ ? void() : write_task(branch);
   std::vector<CarriedVariable> variables;
   for (const Value* result : branch.results) {
     if (const auto shared = shared_.find(result); shared != shared_.end()) {

@@ -11,6 +11,7 @@
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
+#include "compiler/ops/task.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -46,7 +47,8 @@ CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
     : program_(lowered),
       description_(description),
       plan_(plan_synchronisation(lowered)),
-      has_roles_(tilewire::has_roles(lowered)) {
+      has_roles_(tilewire::has_roles(lowered)),
+      has_task_(find_task(lowered) != nullptr) {
   const auto collect = [this](const auto& self, const Region& region, const Region* loop) -> void {
     loops_[&region] = loop;
     for (const auto& statement : region.statements) {
@@ -199,8 +201,10 @@ void CudaEmitter::open(std::string_view head) {
 void CudaEmitter::close() { writer_.close(); }
 
 void CudaEmitter::meet() {
-  if (has_roles_) include("meet.cuh");
-  statement(has_roles_ ? "tw::meet();" : "__syncthreads();");
+  if (is_in_task_) return statement("__syncwarp();");
+  const bool is_among_some = has_roles_ || has_task_;
+  if (is_among_some) include("meet.cuh");
+  statement(is_among_some ? "tw::meet();" : "__syncthreads();");
 }
 
 void CudaEmitter::announce_launch() {

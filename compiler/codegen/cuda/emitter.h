@@ -90,6 +90,8 @@ class CudaEmitter {
   static constexpr std::string_view kLineMark = "#line own";
   int num_threads() const { return program_.num_threads; }
   bool has_roles() const { return has_roles_; }
+  bool has_task() const { return has_task_; }
+  bool is_in_task() const { return is_in_task_; }  ///< whose warp runs what is written
   const Program& program() const { return program_; }
   const std::string& kernel() const { return program_.name; }  ///< the user's name
 
@@ -146,6 +148,8 @@ class CudaEmitter {
   Place told_;  ///< the line that was commented last
   bool is_announced_ = false;
   bool has_roles_ = false;
+  bool has_task_ = false;
+  bool is_in_task_ = false;
 };
 
 /// `float`, `tw::bf16`, `int64_t`: the element type in device code.

@@ -46,7 +46,9 @@ void KernelWriter::write_description(Writer& writer) {
   if (!program_.source_file.empty()) rows.emplace_back("source", file.file_name());
   rows.emplace_back("target", description_.target.to_string());
   rows.emplace_back("threads", fmt::format("{} per program instance{}", program_.num_threads,
-                                           emitter_.has_roles() ? ", and a producer's" : ""));
+                                           emitter_.has_roles()  ? ", and a producer's"
+                                           : emitter_.has_task() ? ", and a task's"
+                                                                 : ""));
   for (const Parameter& parameter : program_.parameters) {
     switch (parameter.kind) {
       case Parameter::Kind::kTensor:

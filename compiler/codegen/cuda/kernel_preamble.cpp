@@ -9,6 +9,7 @@
 #include "compiler/ops/memory.h"
 #include "compiler/ops/multimem.h"
 #include "compiler/ops/put.h"
+#include "compiler/ops/task.h"
 #include "templates/tilewire/copy_layout.cuh"
 
 namespace tilewire {
@@ -94,20 +95,33 @@ void KernelWriter::write_staging() {
 }
 
 void KernelWriter::write_copier() {
-  if (!has_view_copies(program_)) return;
-  Writer& writer = emitter_.writer_;
-  int num_stages = 0;
-  std::string stages = "nullptr";
+  const bool has_stages = has_bulk_copies(program_, description_.target);
+  if (has_stages && !emitter_.has_roles()) {
+    emitter_.writer_.line("extern __shared__ __align__(128) char copy_stages[];");
+  }
+  if (!has_beside_task(program_.body, "view_copy")) return;
+  const auto [num_stages, stages] = copy_stages(false);
+  emitter_.writer_.line(fmt::format("tw::Copier<kThreads, {}> copier({});", num_stages, stages));
+}
+
+void KernelWriter::write_task_copier(const Region& task) {
+  if (!has_view_copies(task)) return;
+  const auto [num_stages, stages] = copy_stages(true);
+  emitter_.writer_.line(fmt::format("tw::Copier<tw::kWarpThreads, {}, tw::{}> task_copier({});",
+                                    num_stages, emitter_.has_roles() ? "LeanTaskWarp" : "TaskWarp",
+                                    stages));
+}
+
+std::pair<int, std::string> KernelWriter::copy_stages(bool for_task) const {
+  if (task_has_bulk_copies(program_) != for_task) return {0, "nullptr"};
   if (emitter_.has_roles()) {
     const StagingPlan plan = plan_staging(program_);
-    num_stages = plan.num_copy_stages;
-    if (num_stages > 0) stages = fmt::format("staged + {}", plan.copy_offset());
-  } else if (has_bulk_copies(program_, description_.target)) {
-    num_stages = device::num_copy_stages(description_.target.compute_capability);
-    stages = "copy_stages";
-    writer.line("extern __shared__ __align__(128) char copy_stages[];");
+    if (plan.num_copy_stages == 0) return {0, "nullptr"};
+    return {plan.num_copy_stages, fmt::format("staged + {}", plan.copy_offset())};
   }
-  writer.line(fmt::format("tw::Copier<kThreads, {}> copier({});", num_stages, stages));
+  if (!has_bulk_copies(program_, description_.target)) return {0, "nullptr"};
+  const int num_stages = device::num_copy_stages(description_.target.compute_capability);
+  return {for_task ? device::kTaskStages : num_stages, "copy_stages"};
 }
 
 void KernelWriter::write_barriers() {

@@ -155,9 +155,11 @@ std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
 void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
   const int num_ctas = resident_ctas(program_, max_threads_of_sm(description_.target));
+  const std::string_view beside =
+      emitter_.has_roles() ? "tw::kWarpgroupThreads" : "tw::kWarpThreads";
   writer.raw_line(
-      emitter_.has_roles()
-          ? "extern \"C\" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)"
+      emitter_.has_roles() || emitter_.has_task()
+          ? fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads + {}, 1)", beside)
           : fmt::format("extern \"C\" __global__ void __launch_bounds__(kThreads, {})", num_ctas));
   writer.open(fmt::format("{}({})", description_.entry, fmt::join(arguments_, ", ")));
 }
@@ -181,6 +183,11 @@ std::string KernelWriter::top() {
                     program_.num_threads));
     writer.blank();
     emitter_.include("roles.cuh");
+  } else if (emitter_.has_task()) {
+    writer.raw_line(
+        fmt::format("#define TILEWIRE_CONSUMERS {}  // threads that meet: all but the task's",
+                    program_.num_threads));
+    writer.blank();
   }
   if (emitter_.includes_.empty()) emitter_.include("base.cuh");
   for (const std::string& header : emitter_.includes_) {

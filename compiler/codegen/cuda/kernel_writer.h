@@ -28,6 +28,9 @@ class KernelWriter {
   void write_barriers();
   void write_network();
   void write_copier();  ///< of views
+  void write_task_copier(const Region& task);
+  /// How many stages copies by the copy engine have, and where: the task's, where it has such.
+  std::pair<int, std::string> copy_stages(bool for_task) const;
   void write_staging();
   void write_peer_addresses();
   void write_multicast_addresses();
@@ -45,6 +48,7 @@ class KernelWriter {
   void share_variables(const Region& region, const std::vector<CarriedVariable>& variables);
   void write_if(const Statement& branch);
   void write_roles(const Statement& split);
+  void write_task(const Statement& task);
   /// The last statement of a region: hands its operands to `variables`, where it is reached.
   void write_yield(const Region& region, const std::vector<CarriedVariable>& variables);
 

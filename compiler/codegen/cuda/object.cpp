@@ -36,17 +36,19 @@ std::string_view object_scope(const Statement& statement) {
   return scope_name(statement.text("scope"));
 }
 
-std::string telling_arguments(const Statement& statement) {
+std::string telling_arguments(const Statement& statement, const CudaEmitter& emitter) {
   const std::string_view told = statement.text("told");
   std::string arguments = fmt::format("tw::Order::{}, {}", order_name(statement), scope_name(told));
   const bool is_mover = statement.flag("mover");
-  if (is_mover || told != statement.text("scope")) {
+  if (emitter.is_in_task() || is_mover || told != statement.text("scope")) {
     arguments += fmt::format(", {}", object_scope(statement));
   }
+  if (emitter.is_in_task()) return arguments + ", tw::TaskWarp";
   return is_mover ? arguments + ", tw::MoverWarp" : arguments;
 }
 
-std::string waiting_group(const Statement& statement) {
+std::string waiting_group(const Statement& statement, const CudaEmitter& emitter) {
+  if (emitter.is_in_task()) return "tw::TaskWarp";
   if (statement.flag("mover")) return "tw::MoverWarp";
   return statement.flag("producer") ? "tw::ProducerThread" : "";
 }

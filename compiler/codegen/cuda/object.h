@@ -23,11 +23,11 @@ std::string_view object_scope(const Statement& statement);
 
 /// Template arguments of what tells: `tw::Order::kRelease, tw::Scope::kGpu, tw::Scope::kSystem`,
 /// who is told and, where that is another scope, who uses the object.
-std::string telling_arguments(const Statement& statement);
+std::string telling_arguments(const Statement& statement, const CudaEmitter& emitter);
 
 /// The group of threads that a wait is for (templates/tilewire/group.cuh); empty: all of the
 /// program's.
-std::string waiting_group(const Statement& statement);
+std::string waiting_group(const Statement& statement, const CudaEmitter& emitter);
 
 /// Nanoseconds until a wait gives up: `lane.timeout_ns`.
 std::string_view wait_timeout(const Statement& statement);

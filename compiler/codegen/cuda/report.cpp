@@ -200,7 +200,8 @@ void emit_assert_cuda(const Statement& statement, CudaEmitter& emitter) {
   say_values(line, report, emitter);
   line.say(")\n");
   const std::string site = assertion(report.message, statement, emitter);
-  emitter.statement(fmt::format("tw::check{}({}, {}, [&]({}) {{", is_tile ? "_all" : "",
+  emitter.statement(fmt::format("tw::check{}{}({}, {}, [&]({}) {{", is_tile ? "_all" : "",
+                                emitter.is_in_task() ? "<tw::TaskWarp>" : "",
                                 emitter.argument(report.condition), site,
                                 is_tile ? "int index, int slot" : ""));
   emitter.statement(fmt::format("  {};", call_of(line)));

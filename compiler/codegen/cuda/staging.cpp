@@ -10,6 +10,7 @@
 #include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/mover.h"
+#include "compiler/ops/put.h"
 #include "compiler/ops/staging.h"
 #include "compiler/support/error.h"
 #include "templates/tilewire/copy_layout.cuh"
@@ -130,9 +131,7 @@ bool goes_as_rows(const Statement& statement) {
   return tile.layout.kind == Layout::Kind::kFragment && tile.shape.back() != 1;
 }
 
-int StagingPlan::num_bytes() const {
-  return copy_offset() + device::copy_shared_bytes_of(num_copy_stages);
-}
+int StagingPlan::num_bytes() const { return copy_offset() + copy_bytes; }
 
 StagingPlan plan_staging(const Program& lowered) {
   StagingPlan plan;
@@ -161,9 +160,12 @@ StagingPlan plan_staging(const Program& lowered) {
   int room = kMaxSharedBytes - (own_bytes + kAlignment - 1) / kAlignment * kAlignment -
              plan.moved_offset() - plan.moved_bytes;
   // Copies that find no room for stages go through registers.
-  const int copy_bytes = device::copy_shared_bytes_of(device::kFewestCopyStages);
+  const bool are_tasks = task_has_bulk_copies(lowered);
+  const int copy_bytes = are_tasks ? device::task_copy_shared_bytes()
+                                   : device::copy_shared_bytes_of(device::kFewestCopyStages);
   if (has_bulk_copies && room - copy_bytes >= kMinStages * plan.slot_bytes) {
-    plan.num_copy_stages = device::kFewestCopyStages;
+    plan.num_copy_stages = are_tasks ? device::kTaskStages : device::kFewestCopyStages;
+    plan.copy_bytes = copy_bytes;
     room -= copy_bytes;
   }
   plan.num_stages = static_cast<int>(std::min<std::int64_t>(wanted > 0 ? wanted : kMaxStages,

@@ -20,6 +20,7 @@ struct StagingPlan {
   int rows_bytes = 0;   ///< what tiles that lie as products do become rows in; 0: there are none
   int moved_bytes = 0;  ///< of the largest tile that the mover carries; 0: there is no mover
   int num_copy_stages = 0;  ///< of bulk copies; 0: there are none, or no room
+  int copy_bytes = 0;
   int ring_bytes() const { return num_stages * slot_bytes; }
   int moved_offset() const { return ring_bytes() + rows_bytes; }
   int copy_offset() const { return moved_offset() + moved_bytes; }

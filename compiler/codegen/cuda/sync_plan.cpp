@@ -11,6 +11,7 @@
 #include "compiler/ops/mover.h"
 #include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/task.h"
 
 namespace tilewire {
 namespace {
@@ -83,7 +84,14 @@ class Planner {
       case StatementKind::kIf: {
         const Statement* asked = statement.operands.at(0)->definition;
         if (asked != nullptr && asked->is("is_producer")) {  // one thread, which meets nobody
+          for (const auto& each : statement.regions.at(0).statements) {
+            if (is_task(*each)) flow(each->regions.at(0), {});
+          }
           state = flow(statement.regions.at(1), state);
+          return;
+        }
+        if (is_task(statement)) {  // a warp, which meets by itself
+          flow(statement.regions.at(0), {});
           return;
         }
         State joined = flow(statement.regions.at(0), state);
@@ -136,7 +144,7 @@ class Planner {
       state = {};  // the threads meet inside
       state.busy.insert(place->second);
     }
-    if (statement.is("hand_over")) state = {};  // the threads meet inside
+    if (statement.is("hand_over") || statement.is("join_task")) state = {};  // they meet inside
     // Each warp tells the mover what it has done, and hears what the mover did.
     if (meets_mover(statement)) return;
     if (is_network(statement) && effect_of(statement) == Effect::kWrites) {

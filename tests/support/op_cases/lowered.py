@@ -18,6 +18,7 @@ LOWERED_FROM = {
     "announce": "set",
     "await_done": "set",
     "leave": "set",
+    "join_task": "in_task",
     "relayout": "broadcast",
     "tile_prefetch": "prefetch",
     "pointer_cast": "field",
