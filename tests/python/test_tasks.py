@@ -91,7 +91,9 @@ def test_the_end_waits_for_the_task():
         wait_in_the_task[1](comm.flag((1,)))
     message = str(caught.value)
     assert "rank 0, task of program 0: waits at" in message
-    assert "in the instance's end, before which its task must have ended for rank 0, task of" in message
+    assert (
+        "the instance's end, before which its task must have ended for rank 0, task of" in message
+    )
 
 
 @tw.kernel

@@ -8,8 +8,8 @@ import tilewire as tw
 
 @pytest.fixture
 def refused(lowered):
-    """`refused(function, x="f32[?]", …)`: the UserError of the passes, which stands at the line that
-    ends in `# error`; returns its message."""
+    """`refused(function, x="f32[?]", …)`: the UserError of the passes, at the line that ends in
+    `# error`; returns its message."""
 
     def run(function, target="cpu", **arguments):
         with pytest.raises(tw.UserError) as caught:
@@ -97,9 +97,8 @@ def test_semaphores_that_the_rest_waits_for(refused):
 
 def test_a_task_in_a_task(refused):
     def f(x: tw.Tensor["N"]):
-        with tw.task():
-            with tw.task():  # error
-                tw.prefetch(x[0:1])
+        with tw.task(), tw.task():  # error
+            tw.prefetch(x[0:1])
 
     message = refused(f, x="f32[?]")
     assert "in a task: another task; tasks don't nest" in message

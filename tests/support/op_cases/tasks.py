@@ -1,8 +1,11 @@
 """Tasks: what a warp of its own carries beside the rest of an instance."""
 
+import numpy as np
 import tilewire as tw
 
 from op_cases.case import op_case
+from op_cases.matmul import whole
+from op_cases.staged_matmul import product
 
 
 @op_case(
@@ -79,3 +82,47 @@ def copy_what_the_rest_computed(
     for row in tw.persistent(T):
         tw.store(y[row, :], 2 * tw.load(x[row, :]))
     tw.set(go[i])
+
+
+def gathered(a):
+    return np.concatenate(a)
+
+
+@op_case(
+    "in_task",
+    "matmul",
+    inputs=lambda make: {
+        "a": whole(make, (make.shape[0], make.shape[2])),
+        "b": whole(make, (make.shape[1], make.shape[2])),
+        "full": make.output((2 * make.shape[0], make.shape[2])),
+        "ready": make.flag(2 * make.shape[0] // 64),
+        "begin": make.flag(2),
+        "c": make.output((2 * make.shape[0], make.shape[1]), tw.f32),
+    },
+    reference=lambda a, b: {
+        "full": [gathered(a)] * 2,
+        "c": [product(gathered(a), own.T) for own in b],
+    },
+    dtypes=(tw.bf16,),
+    shapes=((64, 64, 64), (128, 72, 80)),
+    tolerance=0,
+    grid=2,
+    world=2,
+)
+@tw.kernel
+def staged_matmul_beside_a_task(
+    a: tw.constant(tw.Tensor["R", "K"]), b: tw.constant(tw.Tensor["N", "K"]),
+    full: tw.Window["M", "K"], ready: tw.Flag, begin: tw.Flag, c: tw.Tensor["M", "N"]
+):  # fmt: skip
+    with tw.task():
+        tw.wait(begin[tw.program_id(0)])
+        for block in tw.persistent(tw.cdiv(R, 64)):
+            to = tw.rank() * tw.cdiv(R, 64) + block
+            for r in tw.ranks():
+                tw.put(full.at(r)[tw.ds(to * 64, 64), :], a[tw.ds(block * 64, 64), :])
+                tw.set(ready.at(r)[to])
+    tw.barrier()
+    tw.set(begin[tw.program_id(0)])
+    for t in tw.persistent(tw.tiles(M, N, 64, 64), schedule="dynamic"):
+        tw.wait(ready[t.m.start // 64])
+        tw.store(c[t.m, t.n], tw.matmul(full[t.m, :], b[t.n, :].T))

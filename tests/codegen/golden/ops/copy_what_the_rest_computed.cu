@@ -83,7 +83,7 @@ copy_what_the_rest_computed_kernel(float* x, const __grid_constant__ tw::WindowH
 
   // 9. copy_what_the_rest_computed.py:19: lt, signal begin
   const bool lt = i_2 < 2;
-  if (lt) tw::signal_semaphore<tw::Order::kRelease, tw::Scope::kGpu>(static_cast<uint64_t*>(begin.local) + i_2,
+  if (lt) tw::signal_semaphore<tw::Order::kRelaxed, tw::Scope::kGpu>(static_cast<uint64_t*>(begin.local) + i_2,
       1u);
 
   // 10. copy_what_the_rest_computed.py:20: for

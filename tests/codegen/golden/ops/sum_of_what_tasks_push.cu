@@ -44,7 +44,6 @@ sum_of_what_tasks_push_kernel(float* x, const __grid_constant__ tw::WindowHandle
   const tw::LaunchNumber inbox_launch(inbox);
   tw::PeerLaunches<2, kThreads> inbox_peers(inbox, lane);
   const int64_t inbox_generation = inbox_launch.get();
-  const int64_t offset = tw::mod(inbox_generation, int64_t{2}) * 512 + H;
   const tw::LaunchNumber ready_launch(ready);
   tw::PeerLaunches<2, kThreads> ready_peers(ready, lane);
   const int64_t ready_generation = ready_launch.get();
@@ -65,10 +64,10 @@ sum_of_what_tasks_push_kernel(float* x, const __grid_constant__ tw::WindowHandle
     __syncwarp();
     for (int64_t row = int64_t{blockIdx.x}; row < 4; row += int64_t{gridDim.x}) {
       // 5. sum_of_what_tasks_push.py:13: put x to inbox
-      const int64_t offset_2 = row * H;
-      float* const inbox_at_p =
-          tw::at_rank<float>(inbox, lane, p) + (offset + (me * 256 + offset_2));
-      task_copier.copy<16, false>(inbox_at_p, x + offset_2,
+      const int64_t offset = row * H;
+      float* const inbox_at_p = tw::at_rank<float>(inbox, lane,
+          p) + (tw::mod(inbox_generation, int64_t{2}) * 512 + H + (me * 256 + offset));
+      task_copier.copy<16, false>(inbox_at_p, x + offset,
           tw::CopyDim{int64_t{64}, int64_t{1}, int64_t{1}});
 
       // 6. sum_of_what_tasks_push.py:14: set ready
@@ -94,21 +93,22 @@ sum_of_what_tasks_push_kernel(float* x, const __grid_constant__ tw::WindowHandle
   // 7. sum_of_what_tasks_push.py:15: for
   for (int64_t row_2 = int64_t{blockIdx.x}; row_2 < 4; row_2 += int64_t{gridDim.x}) {
     // 8. sum_of_what_tasks_push.py:16: load x
-    const int64_t offset_3 = row_2 * H;
-    const TileF32_64 total = tw::load<TileF32_64, 4>(x + offset_3);
+    const int64_t offset_2 = row_2 * H;
+    const TileF32_64 total = tw::load<TileF32_64, 4>(x + offset_2);
 
     // 10. sum_of_what_tasks_push.py:18: wait(ready)
     tw::wait_flag<tw::Scope::kSystem>(static_cast<uint32_t*>(ready.local) + ((p_2 * 4 + row_2) * 8 + H),
         ready_generation, 1u, lane, 1, lane.timeout_ns);
 
     // 11. sum_of_what_tasks_push.py:19: load inbox, add
+    float* const address = static_cast<float*>(inbox.local) + (tw::mod(inbox_generation,
+        int64_t{2}) * 512 + H + (p_2 * 256 + offset_2));
     tw::meet();
-    const TileF32_64 inbox_tile =
-        tw::load<TileF32_64, 4>(static_cast<float*>(inbox.local) + (offset + (p_2 * 256 + offset_3)));
+    const TileF32_64 inbox_tile = tw::load<TileF32_64, 4>(address);
     const TileF32_64 total_2 = tw::add(total, inbox_tile);
 
     // 12. sum_of_what_tasks_push.py:20: store y
-    tw::store<4>(y + offset_3, total_2);
+    tw::store<4>(y + offset_2, total_2);
   }
 
   // 2. sum_of_what_tasks_push.py:10: in_task, if, the instance's end, before which its task must have ended
