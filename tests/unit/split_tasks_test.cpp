@@ -99,6 +99,30 @@ TEST_CASE("elsewhere it is a warp behind the others") {
   CHECK(!has_beside_task(program.body, "view_copy"));
 }
 
+TEST_CASE("what the task has copied is not the rest's to drain or to release") {
+  const Target target = Target::parse("sm_90a:world=2");
+  Builder b("p", "f.py", target);
+  Value* x = b.tensor("x", DType::kF32, {{kDynamic, "N"}});
+  Value* w = b.window("w", DType::kF32, {{kDynamic, "N"}});
+  Value* told = b.semaphore("told", {{4, {}}});
+  const auto tell = [&](std::int64_t which) {
+    b.signal(b.slice(b.at(told, std::int64_t{1}), {Index::at(which)}));
+  };
+  b.task([&] {
+    b.put(b.at(w, std::int64_t{1}), x);
+    tell(0);
+    b.put(b.at(w, std::int64_t{1}), x);
+  });
+  tell(1);
+  const std::string text = body_of(lower(b.finish(), target));
+  const std::size_t rest = text.find("\n} else {");
+  REQUIRE(rest != std::string::npos);
+  CHECK(count_of(text.substr(0, rest), "drain_copies()") == 1);
+  CHECK(count_of(text.substr(0, rest), "order = \"release\"") == 1);
+  CHECK(count_of(text.substr(rest), "drain_copies()") == 0);
+  CHECK(count_of(text.substr(rest), "order = \"relaxed\"") == 1);
+}
+
 TEST_CASE("the rest leaves the launch, when its task has ended") {
   const Target target = Target::parse("cpu:world=2");
   Builder b("p", "f.py", target);
