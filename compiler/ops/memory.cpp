@@ -258,10 +258,15 @@ const Statement* view_op_behind(const Value* view, std::string_view name) {
   return nullptr;
 }
 
-const Value* parameter_behind(const Value* pointer) {
+const Statement* address_behind(const Value* pointer) {
   const Statement* made = pointer->definition;
   if (made != nullptr && made->is("pointer_cast")) made = made->operands.at(0)->definition;
-  return made != nullptr && made->is("address") ? made->operands.at(0) : nullptr;
+  return made != nullptr && made->is("address") ? made : nullptr;
+}
+
+const Value* parameter_behind(const Value* pointer) {
+  const Statement* address = address_behind(pointer);
+  return address != nullptr ? address->operands.at(0) : nullptr;
 }
 
 bool may_share_memory(const Program& program, const Value* a, const Value* b) {

@@ -110,6 +110,9 @@ int num_operands(SliceIndex::Kind kind);
 /// The op of that name among those that made a view, the last one; null: none.
 const Statement* view_op_behind(const Value* view, std::string_view name);
 
+/// The `address` that a lowered pointer is; null: unknown.
+const Statement* address_behind(const Value* pointer);
+
 /// The parameter that a lowered pointer leads into; null: unknown.
 const Value* parameter_behind(const Value* pointer);
 /// Whether two parameters (null: any) may be the same memory: no tensor has two shapes.

@@ -15,9 +15,8 @@ namespace {
 constexpr int kUnit = 16;  // bytes that the copy engine carries at once
 
 bool is_at_peer(const Statement& store) {
-  const Statement* address = store.operands.at(0)->definition;
-  if (address != nullptr && address->is("pointer_cast")) address = address->operands[0]->definition;
-  return address != nullptr && address->is("address") && address->flag("peer");
+  const Statement* address = address_behind(store.operands.at(0));
+  return address != nullptr && address->flag("peer");
 }
 
 /// Rows of neighbours that begin at multiples of 16 bytes, of a tile that lies as products do.

@@ -7,12 +7,14 @@
 #include "compiler/ops/memory.h"
 #include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/program_slice.h"
 
 namespace tilewire {
 
 bool tells(const Statement& op) { return op.is("flag_set") || op.is("semaphore_signal"); }
 
-MoveOrder::MoveOrder(const Program& program, const Region& consumers) : program_(program) {
+MoveOrder::MoveOrder(const Program& program, const Region& consumers)
+    : program_(program), consumers_(consumers) {
   flow_forward(consumers, {}, [this](const Statement& op, Values state) {
     decisions_.erase(&op);  // what the last round of a loop says
     return step(op, std::move(state));
@@ -36,7 +38,7 @@ Values MoveOrder::step(const Statement& op, Values state) {
     return state;
   }
   const bool is_storing = state.size() > state.count(nullptr);
-  if (is_storing && tells(op) && !state.contains(nullptr)) {
+  if (is_storing && tells(op) && !state.contains(nullptr) && can_be_movers(op)) {
     decisions_[&op] = Decision::kMover;
     return state;
   }
@@ -45,8 +47,7 @@ Values MoveOrder::step(const Statement& op, Values state) {
     state.clear();
   }
   const Effect effect = effect_of(op);
-  const bool is_quiet = effect == Effect::kPure || effect == Effect::kReports ||
-                        effect == Effect::kHidden || op.is("flag_wait");
+  const bool is_quiet = effect == Effect::kPure || effect == Effect::kReports || op.is("flag_wait");
   if (!is_quiet) state.insert(nullptr);
   return state;
 }
@@ -73,6 +74,13 @@ bool MoveOrder::may_meet(const Statement& access, const Values& state) const {
   const Value* parameter = parameter_behind(access.operands.at(0));
   return std::ranges::any_of(state, [&](const Value* other) {
     return other != nullptr && may_share_memory(program_, parameter, other);
+  });
+}
+
+bool MoveOrder::can_be_movers(const Statement& op) const {
+  const auto needed = slice_of(consumers_, [&op](const Statement& each) { return &each == &op; });
+  return std::ranges::all_of(needed, [&op](const Statement* each) {
+    return each == &op || each->kind != StatementKind::kOp || each->op->effect == Effect::kPure;
   });
 }
 

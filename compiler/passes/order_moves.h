@@ -11,7 +11,8 @@ namespace tilewire {
 bool tells(const Statement& op);
 
 /// Who does what else depends on the mover's stores. What tells of them is the mover's too where
-/// the consumers have done nothing else since they last met it; all else awaits them.
+/// the consumers have done nothing else since they last met it, and it can find out by itself when
+/// and whom to tell; all else awaits them.
 class MoveOrder {
  public:
   /// `consumers`: with `put_tile` where they hand tiles over, and what is moved marked.
@@ -27,8 +28,10 @@ class MoveOrder {
   Values step(const Statement& op, Values state);
   bool needs_await(const Statement& op, const Values& state) const;
   bool may_meet(const Statement& access, const Values& state) const;
+  bool can_be_movers(const Statement& op) const;
 
   const Program& program_;
+  const Region& consumers_;
   std::map<const Statement*, Decision> decisions_;
 };
 

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <utility>
 
 #include "compiler/codegen/cuda/staging.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
@@ -19,37 +21,51 @@ namespace {
 
 constexpr int kFewestStages = 3;  // of the ring, beside a moved tile: two don't hide latencies
 
+/// Whether two stores of a tile begin at the same element, at whatever ranks, and write the same
+/// part of it. Those that don't may write different elements to one place, and so in turn.
+bool go_together(const Statement& a, const Statement& b) {
+  const Statement& to_a = *address_behind(a.operands.at(0));
+  const Statement& to_b = *address_behind(b.operands.at(0));
+  return a.attributes == b.attributes &&
+         std::ranges::equal(a.operands | std::views::drop(1), b.operands | std::views::drop(1)) &&
+         to_a.operands.front() == to_b.operands.front() &&
+         to_a.operands.back() == to_b.operands.back();
+}
+
+/// The consumers' program without a mover again.
+void take_back(Region& region) {
+  std::erase_if(region.statements, [](const auto& statement) {
+    return statement->is("put_tile") || statement->is("await_moves");
+  });
+  for (auto& statement : region.statements) {
+    for (Region& inner : statement->regions) take_back(inner);
+    statement->attributes.erase("moved");
+    statement->attributes.erase("mover");
+  }
+}
+
 class Splitter {
  public:
   Splitter(Program& program, Statement& roles) : program_(program), roles_(roles) {}
 
+  /// Changes nothing where a mover can't find out by itself what to do and when.
   void run() {
     Region& consumers = roles_.regions.at(1);
     insert_puts(consumers);
-    const MoveOrder order(program_, consumers);
-    insert_awaits(consumers, order);
+    insert_awaits(consumers, MoveOrder(program_, consumers));
     Region mover = clone_of(consumers);
     make_movers(mover);
     keep_slice(mover, is_movers_op);
+    if (!is_possible(mover)) {
+      take_back(consumers);
+      return;
+    }
     std::erase_if(mover.statements,
                   [](const auto& each) { return each->kind == StatementKind::kYield; });
     mover.statements.push_back(yield());
     make_consumers(consumers);
     add_branch(std::move(mover));
     remove_dead_code(program_);
-  }
-
-  /// Whether a mover can find out by itself what to do and when.
-  bool is_possible() {
-    Region trial = clone_of(roles_.regions.at(1));
-    make_movers(trial);
-    keep_slice(trial, is_movers_op);
-    bool is_possible = true;
-    for_each_statement(trial, [&](const Statement& statement) {
-      if (statement.kind != StatementKind::kOp || is_movers_op(statement)) return;
-      is_possible &= statement.op->effect == Effect::kPure;
-    });
-    return is_possible;
   }
 
  private:
@@ -66,21 +82,34 @@ class Splitter {
     return copy;
   }
 
+  /// Whether it does nothing but moving, and needs no tile for that.
+  static bool is_possible(const Region& mover) {
+    bool is_possible = true;
+    for_each_statement(mover, [&](const Statement& statement) {
+      for (const Value* operand : statement.operands) {
+        is_possible &= operand->definition == nullptr || !is_moved(*operand->definition);
+      }
+      if (statement.kind != StatementKind::kOp || is_movers_op(statement)) return;
+      is_possible &= statement.op->effect == Effect::kPure;
+    });
+    return is_possible;
+  }
+
   /// A tile that goes to several places is put once.
   void insert_puts(Region& region) {
     Statements old = std::exchange(region.statements, {});
-    const Value* put = nullptr;
+    const Statement* first = nullptr;  // store of what was put
     for (auto& statement : old) {
       for (Region& inner : statement->regions) insert_puts(inner);
       const bool is_store = statement->is("tile_store") && is_moved(*statement);
-      if (is_store && statement->operands[1] != put) {
-        put = statement->operands[1];
+      if (is_store && (first == nullptr || !go_together(*first, *statement))) {
+        first = statement.get();
         region.statements.push_back(
             program_.new_op("put_tile", {statement->operands[1]}, {}, statement->location));
       }
       const bool is_pure =
           statement->kind == StatementKind::kOp && statement->op->effect == Effect::kPure;
-      if (!is_store && !is_pure && !tells(*statement)) put = nullptr;
+      if (!is_store && !is_pure && !tells(*statement)) first = nullptr;
       region.statements.push_back(std::move(statement));
     }
   }
@@ -191,18 +220,6 @@ class Splitter {
   Statements kept_;  ///< so that no new statement takes their address
 };
 
-void mark(const Moves& moves, bool are_moved) {
-  for (const auto* list : {&moves.stores, &moves.loads}) {
-    for (Statement* op : *list) {
-      if (are_moved) {
-        op->attributes["moved"] = true;
-      } else {
-        op->attributes.erase("moved");
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Program split_mover(Program program) {
@@ -214,12 +231,13 @@ Program split_mover(Program program) {
     if (asked == nullptr || !asked->is("is_producer")) continue;
     const Moves moves = find_moves(program, *roles);
     if (moves.stores.empty()) return program;
-    mark(moves, true);
-    const bool has_room = plan_staging(program).num_stages >= std::min(stages, kFewestStages);
-    if (Splitter splitter(program, *roles); has_room && splitter.is_possible()) {
-      splitter.run();
+    for (const auto* list : {&moves.stores, &moves.loads}) {
+      for (Statement* op : *list) op->attributes["moved"] = true;
+    }
+    if (plan_staging(program).num_stages >= std::min(stages, kFewestStages)) {
+      Splitter(program, *roles).run();
     } else {
-      mark(moves, false);
+      take_back(roles->regions.at(1));
     }
     break;
   }
