@@ -55,7 +55,7 @@ class Finder {
       return;
     }
     leave_out_written(consumers);
-    leave_out_acquired(consumers);
+    leave_out_learned(consumers);
   }
 
   Moves moves;
@@ -97,12 +97,12 @@ class Finder {
     });
   }
 
-  /// It waits for flags itself; what the consumers learn in other ways, it doesn't know.
-  void leave_out_acquired(const Region& consumers) {
-    flow_forward(consumers, {}, [&](const Statement& op, Values acquired) {
-      if (is_acquire(op) && !op.is("flag_wait")) acquired.insert(nullptr);
-      if (!acquired.empty()) std::erase(moves.loads, &op);
-      return acquired;
+  /// It waits for flags itself; what the consumers learn or assert in other ways, it doesn't know.
+  void leave_out_learned(const Region& consumers) {
+    flow_forward(consumers, {}, [&](const Statement& op, Values learned) {
+      if (op.is("assert") || (is_acquire(op) && !op.is("flag_wait"))) learned.insert(nullptr);
+      if (!learned.empty()) std::erase(moves.loads, &op);
+      return learned;
     });
   }
 

@@ -1,7 +1,13 @@
 """What the mover may do ahead of the consumers, and what it must leave to them."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mover_roles
 import tilewire as tw
-from mover_roles import roles
+from mover_roles import TARGET, TEXTS, roles
 
 
 @tw.kernel
@@ -85,3 +91,40 @@ def test_stores_that_overlap_are_made_in_turn():
     assert mover == ["receive_tile", "drain_tile", "receive_tile", "drain_tile", "finish_moves"]
     mover, _ = roles(stores_twice, STEP=0)
     assert mover == ["receive_tile", "drain_tile", "drain_tile", "finish_moves"]
+
+
+@tw.kernel
+def at_any_rank(
+    a: tw.constant(tw.Tensor["M", "K"]), b: tw.constant(tw.Tensor["N", "K"]),
+    part: tw.Window[2, "R", "N"], ready: tw.Flag["TILES"], c: tw.Tensor["R", "N"], rank: tw.i32
+):  # fmt: skip
+    for t in tw.persistent(tw.tiles(R, N, 128, 128)):
+        mine = tw.matmul(a[t.m, :], b[t.n, :].T)
+        if t.index % 2 == 0:
+            tw.store(part.at(rank)[0, t.m, t.n], mine)
+            tw.set(ready.at(rank)[t.index])
+        else:
+            tw.wait(ready[t.index])
+            tw.store(c[t.m, t.n], mine + tw.load(part.at(rank)[1, t.m, t.n]))
+
+
+def checked(kernel):
+    """Under TILEWIRE_CHECK=1: in a process of its own, since the environment is read once."""
+    arguments = ["emit", f"{__file__}:{kernel}", "--target", TARGET, "--stage", "lowered"]
+    for name in ("a", "b", "part", "ready", "c"):
+        arguments += ["--arg", f"{name}={TEXTS[name]}"]
+    program = f"from tilewire.cli import main; raise SystemExit(main({arguments!r}))"
+    paths = [str(Path(tw.__file__).parents[1]), str(Path(mover_roles.__file__).parent)]
+    environment = {**os.environ, "TILEWIRE_CHECK": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return mover_roles.roles_in(done.stdout.decode())
+
+
+def test_the_mover_comes_nowhere_before_what_consumers_assert():
+    """It would ask a rank that isn't there, and trap before the consumers say which it is."""
+    mover, consumers = roles(at_any_rank)
+    assert "fetch_tile" in mover and "flag_set" in mover
+    mover, consumers = checked("at_any_rank")
+    assert "fetch_tile" not in mover and "flag_set" not in mover
+    assert "drain_tile" in mover and "tile_load" in consumers and "flag_set" in consumers

@@ -39,7 +39,11 @@ def text_of(kernel, stage, **constants):
 def roles(kernel, **constants):
     """The ops of the mover and of the consumers, in their order; without a mover, None is the
     first."""
-    text = text_of(kernel, "lowered", **constants)
+    return roles_in(text_of(kernel, "lowered", **constants))
+
+
+def roles_in(text):
+    """The same of a lowered program's text."""
     producer = text.index("if %is_producer")
     consumers = text.index("\n  } else {", producer)
     mover = text.find("if %is_mover", producer)
