@@ -171,7 +171,7 @@ def swap_records(rows: tw.Window["T"], ch: tw.Channel, source: tw.Tensor["T"]):
 def test_records():
     def main(comm):
         rows = comm.window((4,), ROW)
-        view = rows.numpy().view(ROW.numpy_dtype)[:, 0]
+        view = rows.numpy()
         view["source"] = 10 * comm.rank + np.arange(4)
         view["scale"] = comm.rank + 0.5
         ch = comm.channel((1,), dtype=ROW, depth=4)
