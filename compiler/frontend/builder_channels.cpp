@@ -53,8 +53,7 @@ const Parameter& Builder::channel_of(std::string_view op, const Value* slot) con
   if (!slot->type.is_view() || slot->type.memory != Memory::kChannel) {
     fail(fmt::format("{}: takes a slot of a channel, got {}", op, slot->type.to_string()));
   }
-  const Value* base = slot;
-  while (base->definition != nullptr) base = base->definition->operands.at(0);
+  const Value* base = parameter_of(slot);
   for (const Parameter& parameter : program_.parameters) {
     if (parameter.value == base) return parameter;
   }

@@ -74,6 +74,12 @@ bool Statement::is(std::string_view op_name) const {
   return kind == StatementKind::kOp && op->name == op_name;
 }
 
+bool Statement::branches_on(std::string_view op_name) const {
+  if (kind != StatementKind::kIf) return false;
+  const Statement* asked = operands.at(0)->definition;
+  return asked != nullptr && asked->is(op_name);
+}
+
 std::int64_t Statement::integer(std::string_view name) const {
   return attribute_of<std::int64_t>(*this, name, "integer");
 }

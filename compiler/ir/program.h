@@ -68,6 +68,8 @@ class Statement {
 
   Value* result() const { return results.at(0); }
   bool is(std::string_view op_name) const;
+  /// Whether it is an `if` on what an op of that name says.
+  bool branches_on(std::string_view op_name) const;
 
   /// Attributes with a type check; InternalError where one is missing or of another type.
   std::int64_t integer(std::string_view name) const;

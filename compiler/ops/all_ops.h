@@ -29,8 +29,8 @@ std::vector<OpInfo> atomic_ops();      // atomic.cpp
 OpInfo inline_cuda_op();               // inline_cuda.cpp
 std::vector<OpInfo> report_ops();      // report.cpp
 OpInfo matmul_op();                    // matmul.cpp
-std::vector<OpInfo> staging_ops();
-std::vector<OpInfo> mover_ops();       // staging.cpp
+std::vector<OpInfo> staging_ops();     // staging.cpp
+std::vector<OpInfo> mover_ops();       // mover.cpp
 std::vector<OpInfo> flag_ops();        // flag.cpp
 std::vector<OpInfo> generation_ops();  // generation.cpp
 std::vector<OpInfo> barrier_ops();     // barrier.cpp

@@ -5,6 +5,7 @@
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/channel_access.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/network.h"
 
 namespace tilewire {
@@ -131,8 +132,7 @@ Resources needs_exchange(const Statement& statement) {
 
 /// `recv(ch)`.
 std::string describe_wait(const Statement& statement, const Program&) {
-  const Value* place = statement.operands.at(0);
-  while (place->definition != nullptr) place = place->definition->operands.at(0);
+  const Value* place = parameter_of(statement.operands.at(0));
   std::string_view op = statement.op->name;
   op.remove_prefix(op.starts_with("channel_") ? std::string_view("channel_").size() : 0);
   return fmt::format("{}({})", op, place->name);

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cuda/object.h"
 #include "compiler/ops/all_ops.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/object_access.h"
 
 namespace tilewire {
@@ -51,13 +52,9 @@ Resources needs_waiting(const Statement&) {
   return resources;
 }
 
-const Value* array_of(const Statement& statement) {
-  return statement.operands.at(0)->definition->operands.at(0);
-}
-
 /// `wait(ready)`.
 std::string describe_wait(const Statement& statement, const Program&) {
-  return fmt::format("wait({})", array_of(statement)->name);
+  return fmt::format("wait({})", parameter_behind(statement.operands.at(0))->name);
 }
 
 void emit_set_cuda(const Statement& statement, CudaEmitter& emitter) {
@@ -77,7 +74,7 @@ void emit_wait_cuda(const Statement& statement, CudaEmitter& emitter) {
                   emitter.argument(access.values[1]), emitter.argument(access.values[0]),
                   statement.integer("site"), wait_timeout(statement));
   if (statement.flag("once")) {
-    const Value* array = array_of(statement);
+    const Value* array = parameter_behind(statement.operands.at(0));
     return emit_object_op(
         access, emitter,
         fmt::format("tw::wait_flag_once<{}, {}>({}, {}.local, {});", object_scope(statement), group,

@@ -250,6 +250,11 @@ OpInfo tile_store_op() {
 
 }  // namespace
 
+const Value* parameter_of(const Value* view) {
+  while (view->definition != nullptr) view = view->definition->operands.at(0);
+  return view;
+}
+
 const Statement* view_op_behind(const Value* view, std::string_view name) {
   for (const Statement* made = view->definition; made != nullptr && !made->operands.empty();
        made = made->operands[0]->definition) {

@@ -107,6 +107,8 @@ std::vector<SlicePattern> parse_slice_pattern(std::string_view text);
 std::string slice_pattern_to_string(const std::vector<SlicePattern>& patterns);
 int num_operands(SliceIndex::Kind kind);
 
+/// The parameter that a view of a program that isn't lowered looks at.
+const Value* parameter_of(const Value* view);
 /// The op of that name among those that made a view, the last one; null: none.
 const Statement* view_op_behind(const Value* view, std::string_view name);
 

@@ -94,11 +94,7 @@ bool meets_mover(const Statement& statement) {
   return statement.is("put_tile") || statement.is("take_tile") || statement.is("await_moves");
 }
 
-bool is_movers(const Statement& statement) {
-  if (statement.kind != StatementKind::kIf) return false;
-  const Statement* asked = statement.operands.at(0)->definition;
-  return asked != nullptr && asked->is("is_mover");
-}
+bool is_movers(const Statement& statement) { return statement.branches_on("is_mover"); }
 
 std::vector<OpInfo> mover_ops() {
   OpInfo is_mover = mover_op("is_mover", "Whether this thread is the mover's.", infer_is_mover,

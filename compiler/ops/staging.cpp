@@ -199,11 +199,11 @@ bool is_producers_wait(const Statement& statement) {
   return statement.is("flag_wait") && statement.flag("producer");
 }
 
+bool are_roles(const Statement& statement) { return statement.branches_on("is_producer"); }
+
 bool has_roles(const Program& program) {
-  bool has = false;
-  for_each_statement(program.body,
-                     [&has](const Statement& statement) { has |= statement.is("is_producer"); });
-  return has;
+  return std::ranges::any_of(program.body.statements,
+                             [](const auto& statement) { return are_roles(*statement); });
 }
 
 std::vector<OpInfo> staging_ops() {

@@ -39,6 +39,9 @@ bool is_acquire(const Statement& statement);
 /// Whether a lowered op is a wait for flags that the producer makes.
 bool is_producers_wait(const Statement& statement);
 
+/// Whether it is the branch that says what is the producer's, and what its consumers'.
+bool are_roles(const Statement& statement);
+
 /// Whether the program has a producer: roles are split.
 bool has_roles(const Program& program);
 

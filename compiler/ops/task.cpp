@@ -65,11 +65,7 @@ OpInfo join_task_op() {
 
 }  // namespace
 
-bool is_task(const Statement& statement) {
-  if (statement.kind != StatementKind::kIf) return false;
-  const Statement* asked = statement.operands.at(0)->definition;
-  return asked != nullptr && asked->is("in_task");
-}
+bool is_task(const Statement& statement) { return statement.branches_on("in_task"); }
 
 const Statement* find_task(const Program& program) {
   const Statement* found = nullptr;

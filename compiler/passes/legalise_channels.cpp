@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/error.h"
 
@@ -9,8 +10,7 @@ namespace tilewire {
 namespace {
 
 const ChannelType& channel_of(const Statement& op, const Program& program) {
-  const Value* base = op.operands.at(0);
-  while (base->definition != nullptr) base = base->definition->operands.at(0);
+  const Value* base = parameter_of(op.operands.at(0));
   for (const Parameter& parameter : program.parameters) {
     if (parameter.value == base) return parameter.channel;
   }

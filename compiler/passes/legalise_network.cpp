@@ -31,9 +31,9 @@ int operand_at_any_rank(const Statement& statement) {
 }
 
 const Parameter& parameter_of(const Value* view, const Program& program) {
-  while (view->definition != nullptr) view = view->definition->operands.at(0);
+  const Value* found = parameter_of(view);
   for (const Parameter& parameter : program.parameters) {
-    if (parameter.value == view) return parameter;
+    if (parameter.value == found) return parameter;
   }
   throw InternalError("a view of no parameter");
 }
@@ -52,13 +52,6 @@ std::string describe_use(const Statement& use) {
   if (use.kind != StatementKind::kOp) return "what chooses it";
   if (use.is("put")) return "the source of put";
   return use.is("get") ? "what get fills" : name_in_program(*use.op, use.attributes);
-}
-
-void append_yield(Region& region, const SourceLocation& location) {
-  auto yield = std::make_unique<Statement>();
-  yield->kind = StatementKind::kYield;
-  yield->location = location;
-  region.statements.push_back(std::move(yield));
 }
 
 }  // namespace
@@ -225,9 +218,7 @@ void NetworkPlaces::legalise(const Statement& op, const Place& place, Program& p
   check(op, place, program);
   Inserter insert(program, into, op.location);
   if (place.is_far) return append(op, place, false, insert);
-  auto branch = std::make_unique<Statement>();
-  branch->kind = StatementKind::kIf;
-  branch->location = op.location;
+  auto branch = new_structure(StatementKind::kIf, op.location);
   if (place.is_of_rail) {
     Value* own = insert.op("floordiv", {own_rank(insert), insert.constant(target_.lsa_size)});
     branch->operands = {insert.op("eq", {place.rank, own})};
@@ -238,7 +229,7 @@ void NetworkPlaces::legalise(const Statement& op, const Place& place, Program& p
   for (const bool is_near : {true, false}) {
     Region& region = branch->regions[is_near ? 0 : 1];
     append(op, place, is_near, Inserter(program, region.statements, op.location));
-    append_yield(region, op.location);
+    region.statements.push_back(new_structure(StatementKind::kYield, op.location));
   }
   into.push_back(std::move(branch));
 }

@@ -64,6 +64,13 @@ Statements clone_statements(Program& program, const Region& region, Replacements
   return copies;
 }
 
+std::unique_ptr<Statement> new_structure(StatementKind kind, SourceLocation location) {
+  auto statement = std::make_unique<Statement>();
+  statement->kind = kind;
+  statement->location = std::move(location);
+  return statement;
+}
+
 const Attribute* constant_value(const Value* value) {
   const Statement* definition = value->definition;
   if (definition == nullptr || !definition->is("constant")) return nullptr;

@@ -44,6 +44,9 @@ class Inserter {
   SourceLocation location_;
 };
 
+/// A statement without operands, regions or results.
+std::unique_ptr<Statement> new_structure(StatementKind kind, SourceLocation location = {});
+
 /// A copy of a region's statements with fresh values; operands go through `mapping`, which gains
 /// the copies of what the statements define.
 Statements clone_statements(Program& program, const Region& region, Replacements& mapping);

@@ -62,19 +62,13 @@ class Splitter {
     }
     std::erase_if(mover.statements,
                   [](const auto& each) { return each->kind == StatementKind::kYield; });
-    mover.statements.push_back(yield());
+    mover.statements.push_back(new_structure(StatementKind::kYield));
     make_consumers(consumers);
     add_branch(std::move(mover));
     remove_dead_code(program_);
   }
 
  private:
-  static std::unique_ptr<Statement> yield() {
-    auto statement = std::make_unique<Statement>();
-    statement->kind = StatementKind::kYield;
-    return statement;
-  }
-
   Region clone_of(const Region& region) {
     Region copy;
     Replacements mapping;
@@ -205,11 +199,10 @@ class Splitter {
     Statements& producer = roles_.regions.at(0).statements;
     Statements before = std::exchange(producer, {});
     Inserter insert(program_, producer, {});
-    auto branch = std::make_unique<Statement>();
-    branch->kind = StatementKind::kIf;
+    auto branch = new_structure(StatementKind::kIf);
     branch->operands = {insert.op("is_mover", {})};
     branch->regions.push_back(std::move(mover));
-    branch->regions.emplace_back().statements.push_back(yield());
+    branch->regions.emplace_back().statements.push_back(new_structure(StatementKind::kYield));
     insert.append(std::move(branch));
     std::ranges::move(before, std::back_inserter(producer));
   }
@@ -226,9 +219,7 @@ Program split_mover(Program program) {
   const int stages = plan_staging(program).num_stages;
   if (stages == 0) return program;
   for (auto& roles : program.body.statements) {
-    const Statement* asked =
-        roles->kind == StatementKind::kIf ? roles->operands.at(0)->definition : nullptr;
-    if (asked == nullptr || !asked->is("is_producer")) continue;
+    if (!are_roles(*roles)) continue;
     const Moves moves = find_moves(program, *roles);
     if (moves.stores.empty()) return program;
     for (const auto* list : {&moves.stores, &moves.loads}) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/passes/dead_code.h"
@@ -29,11 +30,10 @@ class Splitter {
     consumer.statements = std::move(program_.body.statements);
     program_.body.statements = std::move(common);
     for (Region* region : {&producer, &consumer}) {
-      region->statements.push_back(yield());
+      region->statements.push_back(new_structure(StatementKind::kYield));
     }
     Inserter insert(program_, program_.body.statements, {});
-    auto split = std::make_unique<Statement>();
-    split->kind = StatementKind::kIf;
+    auto split = new_structure(StatementKind::kIf);
     split->operands = {insert.op("is_producer", {})};
     split->regions.push_back(std::move(producer));
     split->regions.push_back(std::move(consumer));
@@ -52,12 +52,6 @@ class Splitter {
     }
     std::erase(body, nullptr);
     return taken;
-  }
-
-  static std::unique_ptr<Statement> yield() {
-    auto statement = std::make_unique<Statement>();
-    statement->kind = StatementKind::kYield;
-    return statement;
   }
 
   /// What the loads of operands depend on, and the waits that come before them.
@@ -92,11 +86,12 @@ class Splitter {
       const Value* count = statement.operands.at(1);
       std::int64_t number = 0;
       const bool is_constant = is_integer_constant(count, number);
-      counts[array_of(statement)].emplace(is_constant ? nullptr : count, number);
+      counts[parameter_behind(statement.operands.at(0))].emplace(is_constant ? nullptr : count,
+                                                                 number);
     });
     for_each_statement(region, [&](Statement& wait) {
       if (!is_producers_wait(wait) || !wait.integers("shape").empty()) return;
-      const auto& of_array = counts[array_of(wait)];
+      const auto& of_array = counts[parameter_behind(wait.operands.at(0))];
       const Value* count = of_array.begin()->first;
       const bool is_fixed = count == nullptr || is_fixed_outside_loops(count, arguments);
       if (is_fixed && of_array.size() == 1) wait.attributes["once"] = true;
@@ -111,10 +106,6 @@ class Splitter {
            std::ranges::all_of(made->operands, [&](const Value* operand) {
              return is_fixed_outside_loops(operand, arguments);
            });
-  }
-
-  static const Value* array_of(const Statement& wait) {
-    return wait.operands.at(0)->definition->operands.at(0);
   }
 
   /// Where the consumers hand over what they have acquired, the producer waits for them.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/task.h"
 #include "compiler/passes/dead_code.h"
@@ -24,11 +25,6 @@ constexpr std::array kTasksOps = {"put",  "get",    "flush",  "prefetch", "set",
                                   "wait", "signal", "assert", "in_task",  "load"};
 
 using Found = std::set<const Statement*>;
-
-const Value* parameter_of(const Value* view) {
-  while (view->definition != nullptr) view = view->definition->operands.at(0);
-  return view;
-}
 
 const Value* awaited_semaphore(const Statement& op) {
   if (!op.is("wait") || op.operands.at(0)->type.memory != Memory::kSemaphore) return nullptr;
@@ -214,24 +210,17 @@ class Splitter {
     }
   }
 
-  static std::unique_ptr<Statement> structure(StatementKind kind) {
-    auto statement = std::make_unique<Statement>();
-    statement->kind = kind;
-    return statement;
-  }
-
   /// In front of the rest of the program. It ends with a return.
   void add_branch(Region task) {
     Statements before;
     Inserter insert(program_, before, location_);
-    auto branch = structure(StatementKind::kIf);
-    branch->location = location_;
+    auto branch = new_structure(StatementKind::kIf, location_);
     branch->operands = {insert.op("in_task", {})};
     task.statements.push_back(new_join());
-    task.statements.push_back(structure(StatementKind::kReturn));
-    task.statements.push_back(structure(StatementKind::kYield));
+    task.statements.push_back(new_structure(StatementKind::kReturn));
+    task.statements.push_back(new_structure(StatementKind::kYield));
     branch->regions.push_back(std::move(task));
-    branch->regions.emplace_back().statements.push_back(structure(StatementKind::kYield));
+    branch->regions.emplace_back().statements.push_back(new_structure(StatementKind::kYield));
     insert.append(std::move(branch));
     Statements& body = program_.body.statements;
     body.insert(body.begin(), std::make_move_iterator(before.begin()),

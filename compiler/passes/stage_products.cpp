@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/staging.h"
 #include "compiler/passes/passes.h"
@@ -17,12 +18,6 @@ constexpr std::int64_t kMaxAccumulators = 160;
 /// Two slots of a ring fit beside what else a CTA may hold in shared memory.
 constexpr std::int64_t kMaxSlotBytes = 80 * 1024;
 constexpr std::int64_t kRowBytes = 128;  // of an operand in shared memory: what one swizzle spans
-
-/// The parameter that a view looks at.
-const Value* parameter_of(const Value* view) {
-  while (view->definition != nullptr) view = view->definition->operands.at(0);
-  return view;
-}
 
 /// Whether wgmma multiplies such elements, and where K is not what is contiguous, too.
 bool is_multiplied(DType left, DType right) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 #include "compiler/ops/task.h"
 #include "compiler/passes/rewrite.h"
 
@@ -22,9 +23,7 @@ Statements::iterator place_in(Statements& statements) {
 /// The statements of the producer, in a program with roles.
 Statements* producer_of(Program& program) {
   for (auto& statement : program.body.statements) {
-    if (statement->kind != StatementKind::kIf) continue;
-    const Statement* asked = statement->operands.at(0)->definition;
-    if (asked != nullptr && asked->is("is_producer")) return &statement->regions.at(0).statements;
+    if (are_roles(*statement)) return &statement->regions.at(0).statements;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@ import tilewire as tw
 from mover_roles import TEXTS, roles, text_of
 from role_loops import check_loops
 
+
 @tw.kernel
 def terms(
     a: tw.constant(tw.Tensor["M", "K"]), b: tw.constant(tw.Tensor["N", "K"]),

@@ -215,8 +215,7 @@ void KernelWriter::write_task(const Statement& task) {
 }
 
 void KernelWriter::write_if(const Statement& branch) {
-  const Statement* asked = branch.operands.at(0)->definition;
-  if (asked != nullptr && asked->is("is_producer")) return write_roles(branch);
+  if (are_roles(branch)) return write_roles(branch);
   if (is_movers(branch)) return;  // beside the producer's thread
   if (is_task(branch)) return is_in_producer_ ? void() : write_task(branch);
   std::vector<CarriedVariable> variables;

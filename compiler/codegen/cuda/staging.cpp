@@ -9,6 +9,7 @@
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/memory.h"
 #include "compiler/ops/mover.h"
 #include "compiler/ops/put.h"
 #include "compiler/ops/staging.h"
@@ -177,7 +178,7 @@ std::vector<const Value*> arrays_waited_for_once(const Program& lowered) {
   std::vector<const Value*> arrays;
   for_each_statement(lowered.body, [&arrays](const Statement& statement) {
     if (!statement.is("flag_wait") || !statement.flag("once")) return;
-    const Value* array = statement.operands.at(0)->definition->operands.at(0);
+    const Value* array = parameter_behind(statement.operands.at(0));
     if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
   });
   return arrays;

@@ -11,6 +11,7 @@
 #include "compiler/ops/mover.h"
 #include "compiler/ops/network.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
 #include "compiler/ops/task.h"
 
 namespace tilewire {
@@ -82,8 +83,7 @@ class Planner {
       case StatementKind::kWhile:
         return step_loop(statement, state);
       case StatementKind::kIf: {
-        const Statement* asked = statement.operands.at(0)->definition;
-        if (asked != nullptr && asked->is("is_producer")) {  // one thread, which meets nobody
+        if (are_roles(statement)) {  // the producer is one thread, which meets nobody
           for (const auto& each : statement.regions.at(0).statements) {
             if (is_task(*each)) flow(each->regions.at(0), {});
           }
