@@ -24,7 +24,7 @@ struct __align__(64) TensorMap {
   char bytes[128];
 };
 struct Window {
-  void* words[4];
+  void* words[5];
 };
 extern "C" __global__ void load_box(ARRAY, unsigned char* out, int c0, int c1, int c2, int c3,
                                     SIZES const __grid_constant__ TensorMap map) {

@@ -50,8 +50,8 @@ TEST_CASE("a window can't be made inside a capture") {
   const OwnedStream stream(world->device());
   const test::Graph graph(stream.get(), [&] {
     CHECK_THROWS_WITH(world->window(4096, stream.get()),
-                      "making a window (comm.window) can't be recorded into a CUDA graph: do it "
-                      "once before the capture begins, on all ranks, and keep the result");
+                      "making symmetric memory (comm.window) can't be recorded into a CUDA graph: "
+                      "do it once before the capture begins, on all ranks, and keep the result");
   });
   CHECK_NOTHROW(world->window(4096, stream.get()));
   world->close();

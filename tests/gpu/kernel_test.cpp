@@ -21,19 +21,21 @@ struct WindowHandle {
   unsigned long long offset;
   void* local;
   unsigned long long stride;
+  unsigned long long first_signal;
 };
 extern "C" __global__ void probe(unsigned long long* out, WindowHandle window, float scale,
                                  bool flag, unsigned short half, double factor, long long extent,
                                  long long stride) {
-  out[blockIdx.x * 9 + 0] = (unsigned long long)window.window;
-  out[blockIdx.x * 9 + 1] = window.offset;
-  out[blockIdx.x * 9 + 2] = (unsigned long long)window.local;
-  out[blockIdx.x * 9 + 3] = __float_as_uint(scale);
-  out[blockIdx.x * 9 + 4] = flag;
-  out[blockIdx.x * 9 + 5] = half;
-  out[blockIdx.x * 9 + 6] = __double_as_longlong(factor);
-  out[blockIdx.x * 9 + 7] = extent;
-  out[blockIdx.x * 9 + 8] = stride;
+  out[blockIdx.x * 10 + 0] = (unsigned long long)window.window;
+  out[blockIdx.x * 10 + 1] = window.offset;
+  out[blockIdx.x * 10 + 2] = (unsigned long long)window.local;
+  out[blockIdx.x * 10 + 3] = __float_as_uint(scale);
+  out[blockIdx.x * 10 + 4] = flag;
+  out[blockIdx.x * 10 + 5] = half;
+  out[blockIdx.x * 10 + 6] = __double_as_longlong(factor);
+  out[blockIdx.x * 10 + 7] = extent;
+  out[blockIdx.x * 10 + 8] = stride;
+  out[blockIdx.x * 10 + 9] = window.first_signal;
 }
 )";
 
@@ -74,13 +76,13 @@ TEST_CASE("a kernel gets every argument as it was passed") {
   const Device& device = Device::get(0);
   GpuKernel kernel(device, probe_artifact(device));
   CHECK(kernel.max_coresident_grid() >= device.num_sms());
-  const DeviceMemory out(device, 3 * 9 * 8);
-  test::upload(out.address(), std::vector<std::byte>(3 * 9 * 8, std::byte{0xee}));
+  const DeviceMemory out(device, 3 * 10 * 8);
+  test::upload(out.address(), std::vector<std::byte>(3 * 10 * 8, std::byte{0xee}));
 
   std::vector<ArgumentValue> values(8);
   values[0].pointer = out.address();
   values[1].window = {reinterpret_cast<void*>(0x1111), 0x2222, reinterpret_cast<void*>(0x3333),
-                      0x4444, 0};
+                      0x4444, 0x5555};
   values[2].scalar = std::bit_cast<std::uint32_t>(1.5f);
   values[3].scalar = 1;
   values[4].scalar = 0x3fc0;
@@ -90,20 +92,21 @@ TEST_CASE("a kernel gets every argument as it was passed") {
   const OwnedStream stream(device);
   kernel.launch(3, stream.get(), values.data());
   stream.synchronize();
-  const std::vector<std::byte> bytes = test::download(out.address(), 3 * 9 * 8);
-  const std::uint64_t expected[9] = {0x1111,
-                                     0x2222,
-                                     0x3333,
-                                     std::bit_cast<std::uint32_t>(1.5f),
-                                     1,
-                                     0x3fc0,
-                                     std::bit_cast<std::uint64_t>(-2.25),
-                                     static_cast<std::uint64_t>(-7),
-                                     1ull << 40};
+  const std::vector<std::byte> bytes = test::download(out.address(), 3 * 10 * 8);
+  const std::uint64_t expected[10] = {0x1111,
+                                      0x2222,
+                                      0x3333,
+                                      std::bit_cast<std::uint32_t>(1.5f),
+                                      1,
+                                      0x3fc0,
+                                      std::bit_cast<std::uint64_t>(-2.25),
+                                      static_cast<std::uint64_t>(-7),
+                                      1ull << 40,
+                                      0x5555};
   for (int block = 0; block < 3; ++block) {
-    std::uint64_t found[9];
+    std::uint64_t found[10];
     std::memcpy(found, bytes.data() + block * sizeof(found), sizeof(found));
-    for (int i = 0; i < 9; ++i) {
+    for (int i = 0; i < 10; ++i) {
       CAPTURE(block, i);
       CHECK(found[i] == expected[i]);
     }
@@ -147,7 +150,7 @@ TEST_CASE("launching needs no context on the calling thread") {
   TILEWIRE_NEEDS_GPU();
   const Device& device = Device::get(0);
   GpuKernel kernel(device, probe_artifact(device));
-  const DeviceMemory out(device, 9 * 8);
+  const DeviceMemory out(device, 10 * 8);
   std::vector<ArgumentValue> values(8);
   for (ArgumentValue& value : values) value.scalar = 0;
   values[0].pointer = out.address();

@@ -137,6 +137,9 @@ TEST_CASE("ranks that launch different kernels are told both, soon") {
   // The same number of barriers, so that both end; the next launch compares.
   world->launch_on({0}, a.kernel(), 2, streams[0].get(), a.values().data());
   world->launch_on({1}, b.kernel(), 2, streams[1].get(), b.values().data());
+  for (const OwnedStream& stream : streams) stream.synchronize();
+  CHECK_NOTHROW(world->check());
+  a.launch(streams[0].get(), 2);
   const std::string message = told(*world);
   CHECK_THAT(message, test::contains("ranks launched different things on lane 0"));
   CHECK_THAT(message, test::contains("H=1024"));

@@ -60,7 +60,7 @@ struct Watch {
   explicit Watch(int stuck)
       : world(VirtualRanks::create(2, 0)),
         stream(world->device()),
-        kernel(world->device(), artifact()),
+        kernel(world->device(), artifact(), world->device_comm_bytes()),
         counts(world->device(), 2 * kBytes) {
     test::upload(counts.address(), std::vector<std::byte>(2 * kBytes));
     std::vector<ArgumentValue> values(2 * kernel.artifact().arguments.size());
