@@ -38,7 +38,9 @@ inline Program norm_program(DType dtype, std::int64_t num_columns, const Target&
   });
   b.set_location(20, 5);
   b.barrier();
-  return b.finish();
+  Program program = b.finish();
+  program.constants = {{"H", num_columns}};
+  return program;
 }
 
 }  // namespace tilewire::test

@@ -1,7 +1,8 @@
 // Deadlines for calls of NCCL's network, which may wait where no poll of tilewire's is: a flush for
 // the network card, a put or a signal for room in a queue. Of NCCL's functions only the flush takes
 // a timeout, since 2.31, and none says where it waits. So the last lane of the first warp makes no
-// calls: it watches those that do.
+// calls: it watches those that do. Lanes that have parted take turns where they look at memory, as
+// all of NCCL's waits do; one that computes for ever would keep the watching lane out.
 #pragma once
 
 #include "tilewire/hang.cuh"
