@@ -26,7 +26,7 @@ py::tuple index_tuple(const Index& index, const py::object& owner) {
                         index.end ? operand(*index.end) : py::none());
 }
 
-/// What Python makes an object of: m, n, local_m as `ds`, part, local_index.
+/// What Python makes an object of: m, n, local_m as `ds`, part, local_index; k as a pair of bounds.
 py::dict work_dict(const Work& work, const py::object& owner) {
   py::dict result;
   result["m"] = index_tuple(work.m, owner);
@@ -36,15 +36,29 @@ py::dict work_dict(const Work& work, const py::object& owner) {
   result["local_index"] = py::cast(work.local_index, kReference, owner);
   result["exists"] =
       work.exists == nullptr ? py::object(py::none()) : py::cast(work.exists, kReference, owner);
+  if (work.k) {
+    result["k"] = py::make_tuple(py::cast(work.k->first, kReference, owner),
+                                 py::cast(work.k->second, kReference, owner));
+    result["k_part"] = py::cast(work.k_part, kReference, owner);
+    result["place"] = py::cast(work.place, kReference, owner);
+  }
   return result;
 }
 
 TileGrid make_tiles(PythonBuilder& self, const Operand& m, const Operand& n, std::int64_t block_m,
                     std::int64_t block_n, std::optional<Operand> split,
                     std::optional<Operand> start, const std::string& order, std::int64_t group,
-                    std::int64_t cluster) {
+                    std::int64_t cluster, std::optional<Operand> k, std::int64_t block_k,
+                    std::optional<Operand> split_k) {
   return self.tiles(m, n, block_m, block_n,
-                    {std::move(split), std::move(start), order, group, cluster});
+                    {.split = std::move(split),
+                     .start = std::move(start),
+                     .order = order,
+                     .group = group,
+                     .cluster = cluster,
+                     .k = std::move(k),
+                     .block_k = block_k,
+                     .split_k = std::move(split_k)});
 }
 
 void bind_record(py::module_& module) {
@@ -74,7 +88,16 @@ void bind_builder_work(py::module_& module, BuilderClass& builder) {
       .def("tiles", &make_tiles, py::keep_alive<0, 1>(), py::arg("m"), py::arg("n"),
            py::arg("block_m"), py::arg("block_n"), py::arg("split") = std::nullopt,
            py::arg("start") = std::nullopt, py::arg("order") = "row", py::arg("group") = 8,
-           py::arg("cluster") = 1)
+           py::arg("cluster") = 1, py::arg("k") = std::nullopt, py::arg("block_k") = 0,
+           py::arg("split_k") = std::nullopt)
+      .def("arrive", py::overload_cast<Operand, Operand, Operand>(&Builder::arrive), kReference,
+           py::arg("place"), py::arg("count"), py::arg("places"))
+      .def(
+          "arrive_at_tile",
+          [](PythonBuilder& self, const TileGrid& grid, Value* place) {
+            return self.arrive(grid, place);
+          },
+          kReference, py::arg("grid"), py::arg("place").none(false))
       .def("ragged", &Builder::ragged, py::keep_alive<0, 1>(), py::arg("sizes").none(false),
            py::arg("block"))
       .def(

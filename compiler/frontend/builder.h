@@ -272,6 +272,12 @@ class Builder {
   TileGrid tiles(Operand m, Operand n, std::int64_t block_m, std::int64_t block_n,
                  const TileOrder& order = {});
   Work tile(const TileGrid& grid, Value* index);
+  /// Counts this instance's arrival at one of `places` places of the launch, behind everything that
+  /// it did before. A bool: whether it is the last of `count`, which sees what all of them did.
+  /// Nobody waits. `places` is computed from extents of arrays and literals.
+  Value* arrive(Operand place, Operand count, Operand places);
+  /// At a tile (`Work::place`) of tiles with parts of K, each of which arrives once.
+  Value* arrive(const TileGrid& grid, Value* place);
   /// `sizes`: a view of integers of rank 1. The groups' rows lie behind each other; a size below 0
   /// counts as 0. Nobody may write the sizes while the tiles are gone through.
   RaggedGrid ragged(Value* sizes, std::int64_t block);
@@ -329,7 +335,11 @@ class Builder {
  private:
   void check_cluster(const TileOrder& order);
   Value* num_tiles(const TileGrid& grid);
-  Value* non_negative(Value* index, std::int64_t tiles);
+  void divide_k(TileGrid& grid, const TileOrder& order);
+  /// Takes the part of K off the index of a cluster of tiles, and notes it.
+  Value* without_part_of_k(const TileGrid& grid, Value* index, Value* member, Work& work);
+  /// `tiles`: the number of the tiles of which each index has another one; absent: none has.
+  Value* non_negative(Value* index, std::optional<std::int64_t> tiles = {});
   /// A for, while or if that is not yet ended.
   struct Open {
     std::unique_ptr<Statement> statement;

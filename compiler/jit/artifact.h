@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/program.h"
+#include "compiler/jit/host_expression.h"
 #include "compiler/jit/target.h"
 #include "compiler/jit/tensor_map.h"
 
@@ -53,8 +55,8 @@ struct ArgumentSlot {
     kDeviceComm,  ///< ncclDevComm by value, as opaque bytes: of kernels that call NCCL
     kLane,        ///< tilewire::device::Lane by value (templates/tilewire/abi.cuh); without
                   ///< Resources::lane, for its ranks alone
-    kCounters,   ///< void*: `LaunchRules::num_counters` and one more 64-bit words of device memory,
-                 ///< 0 when a launch starts and when it has ended, used by no other meanwhile
+    kCounters,   ///< void*: `LaunchRules::num_words` 64-bit words of device memory, 0 when a launch
+                 ///< starts and when it has ended, used by no other meanwhile
     kTensorMap,  ///< tilewire::device::TensorMap by value, of `Artifact::tensor_maps[index]`
   };
   Kind kind = Kind::kTensor;
@@ -87,8 +89,17 @@ struct LaunchRules {
   /// `Program::useful_grid` and `max_grid`: what bounds the grid of `tw.auto`.
   std::vector<GridBound> useful_grid;
   std::int64_t max_grid = 0;
-  int num_counters = 0;   ///< of loops that hand out work dynamically
-  bool has_task = false;  ///< each instance has one beside the rest of it
+  int num_counters = 0;          ///< of loops that hand out work dynamically
+  bool has_task = false;         ///< each instance has one beside the rest of it
+  HostExpression arrivals = {};  ///< words of the places that instances arrive at
+
+  bool has_words() const { return num_counters > 0 || !arrivals.empty(); }
+  /// Of the counters, and one for instances that are done with them.
+  int num_counter_words() const { return num_counters > 0 ? num_counters + 1 : 0; }
+  /// Behind each other: those of the counters, those of the places.
+  std::int64_t num_words(std::span<const std::int64_t> extents) const {
+    return num_counter_words() + evaluate(arrivals, extents);
+  }
 };
 
 /// What the compiler hands the runtime. `compiler/` and `runtime/` meet only here.

@@ -16,6 +16,8 @@ constexpr const char* kParameterKinds[] = {"tensor",    "window", "scalar",
                                            "semaphore", "flag",   "channel"};
 constexpr const char* kSlotKinds[] = {"tensor",      "window", "scalar",   "extent",    "stride",
                                       "device_comm", "lane",   "counters", "tensor_map"};
+constexpr const char* kHostSteps[] = {"number",   "dimension", "add",     "subtract", "multiply",
+                                      "floordiv", "modulo",    "minimum", "maximum"};
 constexpr const char* kSwizzles[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 
 template <typename Enum, std::size_t kCount>
@@ -147,6 +149,15 @@ GridBound bound_from(const Json& json) {
   return {int_from(json.at("dimension")), json.at("number").get<std::int64_t>()};
 }
 
+Json to_value(const HostStep& step) {
+  return {{"kind", kHostSteps[static_cast<int>(step.kind)]}, {"number", step.number}};
+}
+
+HostStep step_from(const Json& json) {
+  return {enum_from<HostStep::Kind>(json.at("kind"), kHostSteps),
+          json.at("number").get<std::int64_t>()};
+}
+
 template <typename T>
 Json to_list(const std::vector<T>& items) {
   Json list = Json::array();
@@ -159,7 +170,8 @@ Json to_value(const LaunchRules& launch) {
       {"num_threads", launch.num_threads},   {"cluster_size", launch.cluster_size},
       {"cooperative", launch.cooperative},   {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
       {"num_counters", launch.num_counters}, {"useful_grid", to_list(launch.useful_grid)},
-      {"max_grid", launch.max_grid},         {"has_task", launch.has_task}};
+      {"max_grid", launch.max_grid},         {"has_task", launch.has_task},
+      {"arrivals", to_list(launch.arrivals)}};
 }
 
 LaunchRules launch_from(const Json& json) {
@@ -172,6 +184,9 @@ LaunchRules launch_from(const Json& json) {
   launch.useful_grid = list_from<GridBound>(json.at("useful_grid"), bound_from);
   launch.max_grid = json.at("max_grid").get<std::int64_t>();
   launch.has_task = json.value("has_task", false);
+  if (json.contains("arrivals")) {
+    launch.arrivals = list_from<HostStep>(json.at("arrivals"), step_from);
+  }
   return launch;
 }
 

@@ -44,5 +44,6 @@ std::vector<OpInfo> task_ops();        // task.cpp
 std::vector<OpInfo> reshaped_view_ops();  // reshaped_views.cpp
 std::vector<OpInfo> prefetch_ops();       // prefetch.cpp
 OpInfo next_index_op();                   // next_index.cpp
+OpInfo arrive_op();                       // arrive.cpp
 
 }  // namespace tilewire

@@ -41,6 +41,7 @@ std::vector<OpInfo> make_table() {
   add(reshaped_view_ops());  // view, permute, field, inside, pointer_cast
   add(prefetch_ops());       // prefetch, tile_prefetch
   add({next_index_op()});
+  add({arrive_op()});
   add(task_ops());     // in_task, join_task
   add(barrier_ops());  // barrier, lsa_barrier, grid_barrier
   add(put_ops());  // put, put_value, flush, all_reduce_load, reduce_store, view_copy, drain_copies

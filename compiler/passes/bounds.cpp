@@ -260,6 +260,8 @@ std::int64_t Bounds::divisor(const Value* value) { return divisor(linear(value))
 
 bool Bounds::is_multiple(const Value* value, std::int64_t of) { return divisor(value) % of == 0; }
 
+bool Bounds::is_multiple(const Linear& sum, std::int64_t of) { return divisor(sum) % of == 0; }
+
 /// Of a value that doesn't decompose.
 std::int64_t Bounds::own_divisor(const Value* value) {
   if (const Statement* loop = loop_of(value)) {

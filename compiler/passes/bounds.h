@@ -34,6 +34,7 @@ class Bounds {
   /// everything divides.
   std::int64_t divisor(const Value* value);
   bool is_multiple(const Value* value, std::int64_t of);
+  bool is_multiple(const Linear& sum, std::int64_t of);
 
  private:
   /// factor · value <= sum, or >= sum.

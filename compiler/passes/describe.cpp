@@ -9,6 +9,7 @@
 #include "compiler/ops/put.h"
 #include "compiler/ops/staging.h"
 #include "compiler/ops/task.h"
+#include "compiler/passes/arrivals.h"
 #include "compiler/passes/lower.h"
 #include "compiler/passes/protocol.h"
 #include "templates/tilewire/copy_layout.cuh"
@@ -86,7 +87,7 @@ int num_counters_of(const Program& program) {
 }
 
 std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& resources,
-                                       int num_counters, std::size_t num_maps) {
+                                       bool has_words, std::size_t num_maps) {
   std::vector<ArgumentSlot> slots;
   const auto add = [&slots](ArgumentSlot::Kind kind, std::size_t index, std::size_t dimension = 0) {
     slots.push_back({kind, static_cast<int>(index), static_cast<int>(dimension)});
@@ -102,7 +103,7 @@ std::vector<ArgumentSlot> arguments_of(const Program& program, const Resources& 
   for (std::size_t i = 0; i < program.dimensions.size(); ++i) add(ArgumentSlot::Kind::kExtent, i);
   if (resources.network || resources.multimem) add(ArgumentSlot::Kind::kDeviceComm, 0);
   if (resources.lane || needs_place(program)) add(ArgumentSlot::Kind::kLane, 0);
-  if (num_counters > 0) add(ArgumentSlot::Kind::kCounters, 0);
+  if (has_words) add(ArgumentSlot::Kind::kCounters, 0);
   for (std::size_t i = 0; i < num_maps; ++i) add(ArgumentSlot::Kind::kTensorMap, i);
   return slots;
 }
@@ -153,8 +154,9 @@ Artifact describe(const Program& lowered, const Target& target) {
     artifact.resources |= statement.op->resources(statement);
   });
   artifact.launch.num_counters = num_counters_of(lowered);
+  artifact.launch.arrivals = arrival_words(lowered);
   artifact.tensor_maps = tensor_maps_of(lowered);
-  artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.num_counters,
+  artifact.arguments = arguments_of(lowered, artifact.resources, artifact.launch.has_words(),
                                     artifact.tensor_maps.size());
   artifact.wait_sites = wait_sites_of(lowered, target.is_cuda() && artifact.resources.network);
   artifact.protocol = protocol_of(lowered, artifact.arguments, artifact.wait_sites);

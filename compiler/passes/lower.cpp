@@ -6,6 +6,7 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/arrivals.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/task_apart.h"
 #include "compiler/support/environment.h"
@@ -51,7 +52,10 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   program = choose_multimem(std::move(program), target);
   done("choose_multimem", program);
   const bool is_checked = !target.is_cuda() || Environment::get().check;
-  if (is_checked) program = check_ranks(std::move(program), target);
+  if (is_checked) {
+    program = check_ranks(std::move(program), target);
+    check_places(program);
+  }
   done("check_ranks", program);
   program = legalise_communication(std::move(program), target);
   check_tasks_reach(program);

@@ -32,6 +32,19 @@ Value* Inserter::op(std::string_view name, std::vector<Value*> operands, Attribu
       .result();
 }
 
+Value* Inserter::op_or_equal(std::string_view name, const std::vector<Value*>& operands) {
+  constexpr int kMostLookedAt = 32;
+  int looked_at = 0;
+  for (auto each = into_.rbegin(); each != into_.rend() && looked_at < kMostLookedAt; ++each) {
+    ++looked_at;
+    const Statement& statement = **each;
+    if (statement.is(name) && statement.operands == operands && statement.attributes.empty()) {
+      return statement.result();
+    }
+  }
+  return op(name, operands);
+}
+
 Value* Inserter::constant(std::int64_t value) { return constant(Attribute(value), kIndex); }
 
 Value* Inserter::constant(Attribute value, DType dtype) {

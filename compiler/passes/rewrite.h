@@ -32,6 +32,9 @@ class Inserter {
       : program_(program), into_(into), location_(std::move(location)) {}
 
   Value* op(std::string_view name, std::vector<Value*> operands, Attributes attributes = {});
+  /// The same of a pure op without attributes, unless one of the last statements here is equal:
+  /// values that are one and the same are easier to compare.
+  Value* op_or_equal(std::string_view name, const std::vector<Value*>& operands);
   Value* constant(std::int64_t value);  ///< an index
   Value* constant(Attribute value, DType dtype);
   Statement& append(std::unique_ptr<Statement> statement);

@@ -66,6 +66,7 @@ ViewDimension slice_ds(LoweredView& view, ViewDimension from, Value* start, std:
   }
   view.terms.push_back({start, from.stride, from.source});
   ViewDimension result{{size, nullptr}, from.stride, {}, false, from.source};
+  if (end == nullptr && !from.mask && !from.extent.is_constant()) result.range = from.range;
   const bool is_within_parent = is_inside(start, size, from.extent, bounds);
   if (!from.mask) {
     if (!is_within_parent) result.mask = AccessMask{start, from.extent.materialise(insert)};
@@ -91,13 +92,17 @@ ViewDimension slice_ds(LoweredView& view, ViewDimension from, Value* start, std:
 ViewDimension slice_range(LoweredView& view, const ViewDimension& from, Value* lower, Value* upper,
                           Bounds& bounds, Inserter& insert) {
   Value* extent = from.extent.materialise(insert);
-  if (!bounds.is_at_least(lower, 0)) lower = insert.op("maximum", {lower, insert.constant(0)});
-  if (!bounds.at_least(extent, lower)) lower = minimum(lower, extent, insert);
-  if (!bounds.at_least(extent, upper)) upper = minimum(upper, extent, insert);
-  if (!bounds.at_least(upper, lower)) upper = insert.op("maximum", {upper, lower});
+  ViewDimension::Range range{lower, upper, nullptr};
+  const bool is_clamped_below = !bounds.is_at_least(lower, 0);
+  if (is_clamped_below) lower = insert.op_or_equal("maximum", {lower, insert.constant(0)});
+  if (!bounds.at_least(extent, lower)) lower = insert.op_or_equal("minimum", {lower, extent});
+  if (!bounds.at_least(extent, upper)) upper = insert.op_or_equal("minimum", {upper, extent});
+  if (!bounds.at_least(upper, lower)) upper = insert.op_or_equal("maximum", {upper, lower});
   view.terms.push_back({lower, from.stride, from.source});
   ViewDimension result{
-      {kDynamic, insert.op("sub", {upper, lower})}, from.stride, {}, false, from.source};
+      {kDynamic, insert.op_or_equal("sub", {upper, lower})}, from.stride, {}, false, from.source};
+  range.clamped_lower = lower;
+  if (from.is_whole && !is_clamped_below) result.range = range;
   if (from.mask) {
     result.mask = AccessMask{insert.op("add", {from.mask->begin, lower}), from.mask->bound};
   }

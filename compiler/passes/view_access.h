@@ -29,6 +29,14 @@ struct ViewDimension {
   bool is_gathered = false;   ///< `Gather` says where element j lies; stride is 0
   int source = kNoDimension;  ///< the parameter's dimension that it goes along, by steps of 1
   bool is_whole = false;      ///< all of that dimension
+  /// Of a range `lower:upper` of all of that dimension, and of a part of one: the bounds as they
+  /// were given. Clamped, they are the same but where nothing of the range exists.
+  struct Range {
+    Value* lower;
+    Value* upper;
+    Value* clamped_lower;  ///< which was added to the address
+  };
+  std::optional<Range> range = {};
 
   static constexpr int kNoDimension = -1;
 };

@@ -25,7 +25,7 @@ void run_instance(const RankLaunch& launch, int rank, std::int64_t program_id,
                   CpuCounters& counters, LaunchControl& control) {
   CpuInstance instance;
   instance.control = &control;
-  instance.counters = counters.of(rank);
+  instance.counters = counters.of(rank).data();
   launch.place(instance, rank, program_id);
   instance.arena = arena_of_thread(static_cast<std::size_t>(launch.kernel->artifact().arena_bytes));
   // Where nobody waits, a task may as well run first.
@@ -57,6 +57,10 @@ void run_in_parallel(std::span<const RankLaunch> ranks, const std::atomic<bool>*
     }
   };
   parallel_for(count, run, [&] { control.poll(); });
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].kernel != nullptr)
+      ranks[rank].check_arrivals(counters.of(static_cast<int>(rank)));
+  }
 }
 
 }  // namespace tilewire

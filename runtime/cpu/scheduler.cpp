@@ -26,11 +26,30 @@ void RankLaunch::place(CpuInstance& instance, int rank, std::int64_t program_id)
   instance.program_id[2] = program_id / (grid[0] * grid[1]);
 }
 
-CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
-  for (const RankLaunch& launch : ranks) {
-    const int count = launch.kernel == nullptr ? 0 : launch.kernel->artifact().launch.num_counters;
-    by_rank_.emplace_back(static_cast<std::size_t>(count));
+std::vector<std::int64_t> RankLaunch::words() const {
+  if (kernel == nullptr) return {};
+  const Artifact& artifact = kernel->artifact();
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < artifact.arguments.size(); ++i) {
+    if (artifact.arguments[i].kind != ArgumentSlot::Kind::kExtent) continue;
+    extents.push_back(static_cast<std::int64_t>(arguments.at(i)));
   }
+  const std::int64_t places = evaluate(artifact.launch.arrivals, extents);
+  return std::vector<std::int64_t>(at(artifact.launch.num_counters + places));
+}
+
+void RankLaunch::check_arrivals(std::span<const std::int64_t> words) const {
+  const auto places = words.subspan(at(kernel->artifact().launch.num_counters));
+  const auto found = std::ranges::find_if(places, [](std::int64_t word) { return word != 0; });
+  if (found == places.end()) return;
+  throw UserError(fmt::format(
+      "`{}`: {} arrived at one place of an `arrive` whose last one never came; as many must come "
+      "in each launch as count= says",
+      kernel->artifact().kernel, *found));
+}
+
+CpuCounters::CpuCounters(std::span<const RankLaunch> ranks) {
+  for (const RankLaunch& launch : ranks) by_rank_.push_back(launch.words());
 }
 
 Scheduler::Scheduler(int world_size, std::int64_t resident_limit, std::mt19937_64& random,
@@ -55,7 +74,7 @@ void Scheduler::begin(int rank, const RankLaunch& launch, CpuLane& lane) {
   if (launch.kernel == nullptr) return;
   state.kernel = *launch.kernel;
   ranks_[at(rank)].kernel = &*state.kernel;
-  state.counters.resize(at(launch.kernel->artifact().launch.num_counters));
+  state.counters = launch.words();
   state.num_unfinished = launch.num_instances();
   for (std::int64_t i = 0; i < state.num_unfinished; ++i) state.not_started.push_back(i);
   state.tasks.resize(at(state.num_unfinished));
@@ -357,6 +376,7 @@ void Scheduler::resume(FiberTask& task) {
   state.finished[program_id] = true;
   state.tasks[program_id].reset();
   if (--state.num_unfinished > 0) return;
+  if (!error_ && !is_stopping_) ranks_[at(rank)].check_arrivals(state.counters);
   state.is_under_way = false;
   ended_.push_back(rank);
 }

@@ -33,6 +33,10 @@ struct RankLaunch {
   int lane = 0;                          ///< its number; for kernels that take one
 
   std::int64_t num_instances() const { return kernel == nullptr ? 0 : grid[0] * grid[1] * grid[2]; }
+  /// The counters and places of the launch, all 0.
+  std::vector<std::int64_t> words() const;
+  /// UserError where somebody arrived at a place whose last one never came.
+  void check_arrivals(std::span<const std::int64_t> words) const;
   /// Says to an instance who it is, by its linear program id.
   void place(CpuInstance& instance, int rank, std::int64_t program_id) const;
 };
@@ -41,7 +45,7 @@ struct RankLaunch {
 class CpuCounters {
  public:
   explicit CpuCounters(std::span<const RankLaunch> ranks);
-  std::int64_t* of(int rank) { return by_rank_[static_cast<std::size_t>(rank)].data(); }
+  std::vector<std::int64_t>& of(int rank) { return by_rank_[static_cast<std::size_t>(rank)]; }
 
  private:
   std::vector<std::vector<std::int64_t>> by_rank_;

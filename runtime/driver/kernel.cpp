@@ -54,7 +54,8 @@ GpuKernel::GpuKernel(const Device& device, std::shared_ptr<const Artifact> artif
   }
   load();
   if (counters_slot_ >= 0) {
-    counters_ = std::make_unique<LaunchCounters>(device_, artifact_->launch.num_counters + 1);
+    counters_ = std::make_unique<LaunchCounters>(device_);
+    extents_slot_ = std::max(find_slot(*artifact_, ArgumentSlot::Kind::kExtent), 0);
   }
   prepare_maps();
   site_base_ = register_wait_sites(*artifact_);
@@ -217,6 +218,16 @@ void GpuKernel::launch(int grid, cuda::Stream stream, const ArgumentValue* value
   launch_with(maps, grid, stream, values, context);
 }
 
+/// Of a launch with these arguments.
+std::int64_t GpuKernel::num_words(const ArgumentValue* values) const {
+  const LaunchRules& rules = artifact_->launch;
+  if (rules.arrivals.empty()) return rules.num_counter_words();
+  std::int64_t extents[kMaxArguments];
+  const std::size_t count = artifact_->dimensions.size();
+  for (std::size_t i = 0; i < count; ++i) extents[i] = values[extents_slot_ + i].integer;
+  return rules.num_words({extents, count});
+}
+
 /// `maps`: one per element of `Artifact::tensor_maps`.
 void GpuKernel::launch_with(const device::TensorMap* maps, int grid, cuda::Stream stream,
                             const ArgumentValue* values, const LaunchContext& context) const {
@@ -237,7 +248,7 @@ void GpuKernel::launch_with(const device::TensorMap* maps, int grid, cuda::Strea
   }
   cuda::DevicePointer counters = 0;
   if (counters_slot_ >= 0) {
-    counters = counters_->of(stream);
+    counters = counters_->of(stream, num_words(values));
     parameters[counters_slot_] = &counters;
   }
   for (const auto& [slot, map] : map_slots_) {

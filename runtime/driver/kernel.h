@@ -81,6 +81,7 @@ class GpuKernel {
   void prepare_maps();
   void launch_with(const device::TensorMap* maps, int grid, cuda::Stream stream,
                    const ArgumentValue* values, const LaunchContext& context) const;
+  std::int64_t num_words(const ArgumentValue* values) const;
   void check_parameters() const;
   void measure();
 
@@ -90,6 +91,7 @@ class GpuKernel {
   int device_comm_slot_;
   int lane_slot_;
   int counters_slot_;
+  int extents_slot_ = 0;  ///< the first one, of kernels with counters
   const cuda::Api* api_ = nullptr;
   struct UnloadModule {
     const Device* device;

@@ -23,34 +23,43 @@ std::uint64_t key_of(cuda::Stream stream) {
   return std::hash<std::thread::id>()(std::this_thread::get_id()) | 1;
 }
 
+/// What so many words take, in whole lines.
+std::size_t bytes_of(std::int64_t num_words) {
+  const auto num_bytes = static_cast<std::size_t>(std::max<std::int64_t>(num_words, 1)) * 8;
+  return (num_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
 }  // namespace
 
-LaunchCounters::LaunchCounters(const Device& device, int num_words)
-    : device_(device),
-      bytes_per_launch_((static_cast<std::size_t>(num_words) * 8 + kLineBytes - 1) / kLineBytes *
-                        kLineBytes) {
-  of(nullptr);  // so that the first launch, which may be captured, has no need to allocate
+LaunchCounters::LaunchCounters(const Device& device) : device_(device) {
+  of(nullptr, 1);  // so that the first launch, which may be captured, has no need to allocate
 }
 
-cuda::DevicePointer LaunchCounters::of(cuda::Stream stream) {
+cuda::DevicePointer LaunchCounters::of(cuda::Stream stream, std::int64_t num_words) {
   const ContextGuard guard(device_);
   const bool is_captured = capture_of(stream).active;
+  const std::size_t num_bytes = bytes_of(num_words);
   const std::lock_guard lock(mutex_);
-  if (is_captured) return take();
-  cuda::DevicePointer& place = by_stream_[key_of(stream)];
-  if (place == 0) place = take();
-  return place;
+  if (is_captured) return take(num_bytes);
+  Place& place = by_stream_[key_of(stream)];
+  if (place.num_bytes < num_bytes) {
+    const std::size_t wanted = std::max(num_bytes, 2 * place.num_bytes);
+    place = {take(wanted), wanted};
+  }
+  return place.address;
 }
 
-cuda::DevicePointer LaunchCounters::take() {
-  if (chunks_.empty() || used_bytes_ + bytes_per_launch_ > kChunkBytes) {
-    auto chunk = std::make_unique<DeviceMemory>(device_, std::max(kChunkBytes, bytes_per_launch_));
+/// Zeros.
+cuda::DevicePointer LaunchCounters::take(std::size_t num_bytes) {
+  if (chunks_.empty() || used_bytes_ + num_bytes > chunk_bytes_) {
+    auto chunk = std::make_unique<DeviceMemory>(device_, std::max(kChunkBytes, num_bytes));
     chunk->clear();
     chunks_.push_back(std::move(chunk));
+    chunk_bytes_ = std::max(kChunkBytes, num_bytes);
     used_bytes_ = 0;
   }
   const cuda::DevicePointer place = chunks_.back()->address() + used_bytes_;
-  used_bytes_ += bytes_per_launch_;
+  used_bytes_ += num_bytes;
   return place;
 }
 

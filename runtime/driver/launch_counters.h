@@ -17,21 +17,26 @@ namespace tilewire {
 /// gets a place of its own, for good: its graph may be replayed beside anything.
 class LaunchCounters {
  public:
-  /// For launches that use `num_words` 64-bit words each.
-  LaunchCounters(const Device& device, int num_words);
+  explicit LaunchCounters(const Device& device);
 
-  /// Where the words of the next launch on `stream` are. Any thread may ask.
-  cuda::DevicePointer of(cuda::Stream stream);
+  /// Where the words of the next launch on `stream` are, `num_words` of 64 bits. A stream whose
+  /// launch needs more than its last ones gets another place, twice as large; the old one stays,
+  /// for launches that are under way. Any thread may ask.
+  cuda::DevicePointer of(cuda::Stream stream, std::int64_t num_words);
 
  private:
-  cuda::DevicePointer take();
+  struct Place {
+    cuda::DevicePointer address = 0;
+    std::size_t num_bytes = 0;
+  };
+  cuda::DevicePointer take(std::size_t num_bytes);
 
   const Device& device_;
-  std::size_t bytes_per_launch_;
   std::mutex mutex_;
-  std::map<std::uint64_t, cuda::DevicePointer> by_stream_;
+  std::map<std::uint64_t, Place> by_stream_;
   std::vector<std::unique_ptr<DeviceMemory>> chunks_;
-  std::size_t used_bytes_ = 0;  ///< of the last chunk
+  std::size_t chunk_bytes_ = 0;  ///< of the last chunk
+  std::size_t used_bytes_ = 0;   ///< there
 };
 
 }  // namespace tilewire

@@ -8,8 +8,8 @@ C = A · Bᵀ, inputs N(0, 1), f32 sums. Each call takes the next of several set
 the L2 cache; 10 to 100 calls, about half a millisecond if they can, are one CUDA graph; candidates
 take turns. Rested: half a second's rest before one graph. Sustained: calls of 0.2 s each, without a
 rest. Figures are medians of rounds.
-`--tiles` names what to try, tile sizes and stages, group, cluster, static extents and grid
-(`Variant.parse`); all are checked against float64 before they are timed.
+`--tiles` names what to try, tile sizes and stages, group, cluster, static extents, grid and parts
+of K (`Variant.parse`); all are checked against float64 before they are timed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import product_arguments
 import tilewire as tw
 import torch
-from matmul_kernels import matmul, matmul_static
+from matmul_kernels import matmul, matmul_split_k, matmul_static
 from product_report import (
     Shape,
     Variant,
@@ -36,7 +36,7 @@ from product_report import (
     table,
 )
 from regimes import Candidate, Clocks, regimes
-from tilewire.ops.tiling import choose_tiling_of_product
+from tilewire.ops.tiling import SMS, Tiling, choose_tiling_of_product, num_tiles
 from timing import machine, write
 
 DTYPES = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
@@ -49,6 +49,13 @@ TILES = {
     128: ["64x128x64x8", "64x128x128x4"],
     1024: ["64x128x64x8", "64x128x64x8:g8"],
     1 << 30: ["128x256x64x4", "256x128x64x4"],
+}
+# Where these leave multiprocessors without a tile, K is divided, into as many parts as fill them.
+SPLIT_TILES = {
+    16: ["16x64x256x5", "16x32x256x8", "16x128x128x5"],
+    64: ["64x64x128x6", "64x32x128x8"],
+    256: ["64x64x128x6", "64x128x64x8", "128x64x64x8"],
+    1 << 30: ["128x128x64x6", "128x256x64x4"],
 }
 # Of products of N(0, 1), relative to the size of the result, sqrt(K): rounding to bf16, and for fp8
 # the tensor cores' own sums of 14 bits.
@@ -73,6 +80,15 @@ class Buffers:
             (random(M, K), random(N, K), torch.empty(M, N, device="cuda", dtype=torch.bfloat16))
             for _ in range(copies_beyond_cache(num_bytes))
         ]
+
+    def parts(self, variant: Variant) -> tuple[torch.Tensor, ...]:
+        """Where a product with a divided K keeps its parts: the same memory for all sets, as one
+        product follows the other."""
+        if variant.splits == 1:
+            return ()
+        tiles = num_tiles(Tiling(variant.BM, variant.BN), self.shape.M, self.shape.N)
+        shape = (tiles, variant.splits, variant.BM, variant.BN)
+        return (torch.full(shape, torch.nan, device="cuda"),)
 
     def check(self, name: str, call: Callable[[int], None]) -> None:
         """AssertionError where the first and the last set's result is wrong."""
@@ -128,19 +144,34 @@ def of_tilewire(buffers: Buffers, variants: list[Variant]) -> dict[str, Callable
     calls = {}
     for variant in variants:
         kernel = matmul_static if variant.is_static else matmul
+        if variant.splits > 1:
+            kernel = matmul_split_k
         launch = kernel[variant.grid or tw.auto]
+        extra = buffers.parts(variant)
 
-        def call(i: int, launch=launch, variant=variant) -> None:
-            launch(*buffers.sets[i], **variant.constants())
+        def call(i: int, launch=launch, variant=variant, extra=extra) -> None:
+            a, b, c = buffers.sets[i]
+            launch(a, b, *extra, c, **variant.constants())
 
         calls[f"tilewire {variant}"] = call
     return calls
 
 
+def split_variants(shape: Shape) -> list[Variant]:
+    texts = next(texts for rows, texts in SPLIT_TILES.items() if rows >= shape.M)
+    variants = []
+    for variant in map(Variant.parse, texts):
+        tiles = num_tiles(Tiling(variant.BM, variant.BN), shape.M, shape.N)
+        splits = min(SMS // tiles, -(-shape.K // variant.BK))
+        if splits > 1:
+            variants.append(dataclasses.replace(variant, splits=splits))
+    return variants
+
+
 def default_variants(shape: Shape, dtype: str) -> list[Variant]:
     texts = next(texts for rows, texts in TILES.items() if rows >= shape.M)
     chosen = choose_tiling_of_product(tw.Target("sm_90a"), shape.M, shape.N, tw.bf16)
-    variants = [Variant(**vars(chosen)), *map(Variant.parse, texts)]
+    variants = [Variant(**vars(chosen)), *map(Variant.parse, texts), *split_variants(shape)]
     variants = list(dict.fromkeys(variants))
     if dtype == "fp8":  # as many bytes, summed in f32 and as the tensor cores do
         variants = [

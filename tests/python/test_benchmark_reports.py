@@ -40,6 +40,7 @@ def test_shapes():
         ("128x256", "128x256x64x4:g16"),
         ("64x128x32x3:g8", "64x128x32x3:g8"),
         ("128x256x64x4:c2:s:f:n132", "128x256x64x4:g16:c2:s:f:n132"),
+        ("16x64x256x5:k8", "16x64x256x5:g16:k8"),
     ],
 )
 def test_variants(text, shown):

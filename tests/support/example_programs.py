@@ -34,6 +34,7 @@ SHAPES = {
     "25_rms_norm_hybrid": ["1,64", "2,200", "13,72"],
     "26_rms_norm_multimem": ["1,64", "2,200", "13,72"],
     "27_all_gather_task": ["1,1,1", "5,70,3", "77,33,101"],
+    "28_split_k": ["1,1,1", "5,70,3", "33,40,1000"],
 }
 
 MULTIMEM = [name for name in SHAPES if "multimem" in name]

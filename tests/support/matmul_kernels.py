@@ -44,3 +44,34 @@ def matmul_static(
     for t in tw.persistent(tiles):
         product = tw.matmul(a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION)
         tw.store(c[t.m, t.n], product)
+
+
+@tw.kernel
+def matmul_split_k(
+    a: tw.constant(tw.Tensor["M", "K"]),
+    b: tw.constant(tw.Tensor["N", "K"]),
+    parts: tw.Tensor["TILES", "S", "BM", "BN"],
+    c: tw.Tensor["M", "N"],
+    *,
+    S: tw.const,
+    BM: tw.const,
+    BN: tw.const,
+    BK: tw.const = 64,
+    STAGES: tw.const = 4,
+    GROUP: tw.const = 16,
+    CLUSTER: tw.const = 1,
+    PRECISION: tw.const = "tf32",
+):
+    """`parts`: f32, for as many tiles as there are; whatever it holds, one product at a time."""
+    tiles = tw.tiles(
+        M, N, BM, BN, order="grouped", group=GROUP, cluster=CLUSTER, k=K, block_k=BK, split_k=S
+    )
+    for t in tw.persistent(tiles):
+        left, right, own = a[t.m, t.k], b[t.n, t.k].T, t.local_index
+        part = tw.matmul(left, right, block_k=BK, stages=STAGES, precision=PRECISION)
+        tw.store(parts[own, t.k_part, :, :], part)
+        if tw.arrive(t):  # the tile's last part adds all of them, in the order of K
+            total = tw.load(parts[own, 0, :, :])
+            for s in tw.unroll(1, S):
+                total += tw.load(parts[own, s, :, :])
+            tw.store(c[t.m, t.n], total)

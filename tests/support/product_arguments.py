@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from product_report import CUBES, FEW_ROWS, LARGE, SMALL_M, Variant, parse_shapes
+from product_report import CUBES, FEW_ROWS, LARGE, LONG_K, SMALL_M, Variant, parse_shapes
 
 REGIMES = ("rested", "sustained")
 
@@ -22,7 +22,7 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
 def of_matmul(given: list[str] | None = None, description: str | None = None) -> argparse.Namespace:
     parser = _parser(description)
     parser.add_argument("--dtype", nargs="+", choices=["bf16", "fp8"], default=["bf16"])
-    every = list(dict.fromkeys([*LARGE, *SMALL_M, *CUBES, *FEW_ROWS]))
+    every = list(dict.fromkeys([*LARGE, *SMALL_M, *CUBES, *FEW_ROWS, *LONG_K]))
     parser.add_argument("--shapes", type=parse_shapes, default=every)
     return parser.parse_args(given)
 

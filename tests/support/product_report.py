@@ -47,6 +47,12 @@ GATHERED = parse_shapes("4096x8192x28672,8192x8192x8192")  # over all ranks
 SMALL_M = parse_shapes("128x8192x28672,16x8192x8192")  # over all ranks
 CUBES = parse_shapes("1024,2048,4096")
 FEW_ROWS = parse_shapes("1x8192x8192,16x8192x8192,64x8192x8192,128x8192x8192")
+# Few tiles of results, each of a long K.
+LONG_K = parse_shapes("16x1024x16384,64x512x8192,128x1024x8192,256x256x16384,128x2048x8192")
+LONG_K += parse_shapes("1024x1024x8192")
+
+
+OPTIONS = {"g": "GROUP", "c": "CLUSTER", "n": "grid", "k": "splits"}  # with a number behind
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,12 @@ class Variant:
     is_static: bool = False
     is_fast: bool = False
     grid: int | None = None
+    splits: int = 1
 
     @classmethod
     def parse(cls, text: str) -> Variant:
         """`128x256x64x4`, then any of `g8` (group), `c2` (cluster), `s` (static extents), `f`
-        (fast sums of fp8), `n132` (grid), with colons: `128x256x64x4:g8:c2`."""
+        (fast sums of fp8), `n132` (grid), `k4` (parts of K), with colons: `128x256x64x4:g8:c2`."""
         tile, *options = text.split(":")
         numbers = [int(each) for each in tile.split("x")]
         if not 2 <= len(numbers) <= 4:
@@ -75,17 +82,18 @@ class Variant:
         for each in options:
             if each in ("s", "f"):
                 named["is_static" if each == "s" else "is_fast"] = True
-            elif each[:1] in ("g", "c", "n") and each[1:].isdigit():
-                named[{"g": "GROUP", "c": "CLUSTER", "n": "grid"}[each[0]]] = int(each[1:])
+            elif each[:1] in OPTIONS and each[1:].isdigit():
+                named[OPTIONS[each[0]]] = int(each[1:])
             else:
-                raise ValueError(f"{text!r}: {each!r} is none of g16, c2, s, f, n132")
+                raise ValueError(f"{text!r}: {each!r} is none of g16, c2, s, f, n132, k4")
         return cls(*numbers, **named)
 
     def __str__(self) -> str:
         text = f"{self.BM}x{self.BN}x{self.BK}x{self.STAGES}:g{self.GROUP}"
         text += f":c{self.CLUSTER}" if self.CLUSTER > 1 else ""
         text += (":s" if self.is_static else "") + (":f" if self.is_fast else "")
-        return text + (f":n{self.grid}" if self.grid else "")
+        text += f":n{self.grid}" if self.grid else ""
+        return text + (f":k{self.splits}" if self.splits > 1 else "")
 
     def constants(self) -> dict[str, int | str]:
         """As the kernels of matmul_kernels.py take them."""

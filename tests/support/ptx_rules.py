@@ -105,7 +105,7 @@ def nothing_is_fenced_without_need(kernel: Kernel):
     else:
         needed = 0
     if kernel.statements(
-        r"launch_counters|atomic|signal|set\(|leave|flag|send|exchange|recv|network"
+        r"launch_counters|atomic|arrive_last|signal|set\(|leave|flag|send|exchange|recv|network"
     ):
         return
     for function in kernel.own_functions:
@@ -130,7 +130,7 @@ def polls_acquire(kernel: Kernel):
 
 def scopes_reach_who_looks(kernel: Kernel):
     """System scope where peers look, the GPU's in a world of 1 and for this rank's own grid."""
-    has_local = bool(kernel.statements(r"local_grid_barrier\.sync|Scope::kGpu"))
+    has_local = bool(kernel.statements(r"local_grid_barrier\.sync|Scope::kGpu|arrive_last"))
     gpu_atomics = bool(kernel.statements(r"Scope::kGpu"))
     system_atomics = bool(kernel.statements(r"Scope::kSystem|tw::multimem_reduce"))
     for function in kernel.own_functions:

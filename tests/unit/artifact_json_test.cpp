@@ -39,6 +39,8 @@ Artifact full_artifact() {
                           {.parameter = 1, .dimensions = {0}, .box = {256}}};
   artifact.wait_sites = {{{"dir/file.py", 3, 5}, "barrier(team=world)"}};
   artifact.launch = {512, 2, true, 1024, {{1, 1}, {0, 1}}, 7, 3};
+  artifact.launch.arrivals = {
+      {HostStep::Kind::kDimension, 1}, {HostStep::Kind::kNumber, -5}, {HostStep::Kind::kMaximum}};
   artifact.resources = {true, false, true, false, false, true, true, 512, true};
   artifact.protocol = {.name = "k(B=3)", .digest = 0xfedcba9876543210, .slots = {3, 5}};
   artifact.arena_bytes = std::int64_t{1} << 40;
@@ -76,6 +78,7 @@ TEST_CASE("an artifact's description survives JSON in every field but the binary
   CHECK(read.launch.useful_grid == std::vector<GridBound>{{1, 1}, {0, 1}});
   CHECK(read.launch.max_grid == 7);
   CHECK(read.launch.num_counters == 3);
+  CHECK(read.launch.arrivals == artifact.launch.arrivals);
   CHECK(read.resources == artifact.resources);
   CHECK(read.protocol.name == artifact.protocol.name);
   CHECK(read.protocol.digest == artifact.protocol.digest);

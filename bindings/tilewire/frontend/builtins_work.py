@@ -9,7 +9,14 @@ from tilewire._tilewire import Value
 from tilewire.frontend.builtins_views import require_view
 from tilewire.frontend.bundles import NoBundle
 from tilewire.frontend.registry import Call, builtin
-from tilewire.frontend.values import DynamicSlice, Instances, Task, WorkItem, describe
+from tilewire.frontend.values import (
+    DynamicSlice,
+    Instances,
+    RangeSlice,
+    Task,
+    WorkItem,
+    describe,
+)
 
 ORDERS = ("row", "column", "grouped")
 
@@ -41,7 +48,11 @@ class Work(NoBundle):
         else:
             fields["n"] = DynamicSlice(*made["n"])
             fields["part"] = made["part"]
-        return WorkItem(self.spelling, fields, made.get("exists"))
+        place = made.get("place")
+        if place is not None:
+            fields["k"] = RangeSlice(*made["k"])
+            fields["k_part"] = made["k_part"]
+        return WorkItem(self.spelling, fields, made.get("exists"), self.grid, place)
 
     def __repr__(self) -> str:
         return self.spelling
@@ -60,12 +71,17 @@ def tiles(
     order: Any = "row",
     group: Any = 16,
     cluster: Any = 1,
+    k: Any = None,
+    block_k: Any = 0,
+    split_k: Any = None,
 ) -> Work:
     """Tiles of an M x N problem for `tw.persistent`: `t.m` and `t.n` as `tw.ds`. `split` divides M
     into parts as `torch.chunk` does (`t.part`, `t.local_m`, `t.local_index`), `start` is the part
     that comes first; `order` is "row", "column" or "grouped", in bands of `group` rows of tiles.
     `cluster` consecutive tiles lie one below the other: GPUs with clusters launch that many program
-    instances side by side, and a matmul's right operand is brought once for all of them."""
+    instances side by side, and a matmul's right operand is brought once for all of them.
+    `split_k` divides `k` into so many parts of whole blocks of `block_k`, each an item of its own:
+    `t.k` indexes a view as `lower:upper` does, `t.k_part` is the part's number; `tw.arrive(t)`."""
     if order not in ORDERS:
         call.fail(f"order= is one of {', '.join(map(repr, ORDERS))}, found {describe(order)}")
     grid = call.build(
@@ -79,8 +95,35 @@ def tiles(
         order,
         call.static_int(group, "group"),
         call.static_int(cluster, "cluster"),
+        k,
+        call.static_int(block_k, "block_k"),
+        split_k,
     )
     return Work(grid, "tw.tiles(…)", False)
+
+
+@builtin
+def arrive(call: Call, place: Any, *, count: Any = None, places: Any = None) -> Value:
+    """Counts this instance's arrival at a place, behind everything that it did before. True for the
+    last of `count` that arrive there in this launch, which sees what all of them did; False for the
+    others. Nobody waits. `place` is an integer below `places`, which is computed from extents and
+    constants; or a tile of `tw.tiles(…, split_k=)`, at which each part of K arrives once."""
+    if isinstance(place, WorkItem):
+        if place.place is None:
+            call.fail(
+                "takes a tile whose K is divided, of tw.tiles(…, k=, block_k=, split_k=), found "
+                f"one of {place.spelling}"
+            )
+        if count is not None or places is not None:
+            call.fail("count= and places= are for places that are integers: a tile has its own")
+        return call.build("arrive_at_tile", place.grid, place.place)
+    if count is None or places is None:
+        call.fail(
+            "takes a place, how many arrive there, and how many places there are: count=, places="
+        )
+    for each, what in ((place, "the place"), (count, "count="), (places, "places=")):
+        call.operand(each, what)
+    return call.build("arrive", place, count, places)
 
 
 @builtin

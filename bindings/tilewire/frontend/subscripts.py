@@ -7,7 +7,14 @@ from typing import Any
 
 from tilewire._tilewire import Index, Value, kDynamic
 from tilewire.frontend.records import slice_records
-from tilewire.frontend.values import DynamicSlice, RecordView, describe, is_operand, is_static
+from tilewire.frontend.values import (
+    DynamicSlice,
+    RangeSlice,
+    RecordView,
+    describe,
+    is_operand,
+    is_static,
+)
 from tilewire.frontend.visitor import Visitor
 
 
@@ -63,6 +70,8 @@ class Subscripts(Visitor):
         value = self.evaluate(item)
         if isinstance(value, DynamicSlice):
             return self.checked(item, Index.ds, value.start, value.size, value.end)
+        if isinstance(value, RangeSlice):
+            return self.checked(item, Index.range, value.lower, value.upper)
         if value is None:
             self.fail(item, "None adds a dimension to tiles, not to views: load it first")
         if not self.is_index(value):

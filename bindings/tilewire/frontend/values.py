@@ -21,6 +21,14 @@ class DynamicSlice(NoBundle):
 
 
 @dataclass(frozen=True)
+class RangeSlice(NoBundle):
+    """An index that is `lower:upper`: `t.k` of `tw.tiles`."""
+
+    lower: Any
+    upper: Any
+
+
+@dataclass(frozen=True)
 class LoopRange(NoBundle):
     """What `range`, `tw.persistent`, `tw.ranks` and `tw.peers` return: only `for` takes it."""
 
@@ -41,6 +49,8 @@ class WorkItem(NoBundle):
     spelling: str
     fields: dict[str, Any]
     exists: Any = None  # a bool; None: it does
+    grid: Any = None  # whose tile it is
+    place: Any = None  # the tile's number, where K is divided
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -131,7 +141,8 @@ def is_static(value: Any) -> bool:
     parts = parts_of(value)
     if parts is not None:
         return all(is_static(each.value) for each in parts)
-    dynamic = Value | DynamicSlice | LoopRange | Method | Poison | WorkItem | Instances | Task
+    dynamic = Value | DynamicSlice | RangeSlice | LoopRange | Method | Poison | WorkItem
+    dynamic |= Instances | Task
     return not isinstance(value, dynamic | RecordView)
 
 
@@ -153,6 +164,8 @@ def describe(value: Any) -> str:
         return f"the {kind} {value.type}"
     if isinstance(value, DynamicSlice):
         return "tw.ds(…)"
+    if isinstance(value, RangeSlice):
+        return "a range of K"
     if isinstance(value, LoopRange | WorkItem):
         return value.spelling
     if isinstance(value, RecordView):

@@ -11,10 +11,11 @@ struct CpuInstance {
   std::int64_t rank = 0;
   std::int64_t program_id[3] = {0, 0, 0};
   std::int64_t num_programs[3] = {1, 1, 1};
-  std::byte* arena = nullptr;        ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
-  void* scheduler = nullptr;         ///< `Scheduler`; null where the program never waits
-  std::int64_t* counters = nullptr;  ///< `LaunchRules::num_counters`, of this rank's launch
-  void* control = nullptr;           ///< `LaunchControl`; null: the launch can't be interrupted
+  std::byte* arena = nullptr;  ///< `Artifact::arena_bytes`, 64-byte aligned: the tiles
+  void* scheduler = nullptr;   ///< `Scheduler`; null where the program never waits
+  /// Of this rank's launch: `LaunchRules::num_counters`, then the words of its places.
+  std::int64_t* counters = nullptr;
+  void* control = nullptr;  ///< `LaunchControl`; null: the launch can't be interrupted
   // Of `cpu_check_in` alone:
   std::int64_t checked_in_at = 0;  ///< when, in microseconds
   std::int64_t rounds = 1;         ///< from one call to the next

@@ -39,6 +39,8 @@ class CpuEmitter {
   virtual const Program& program() const = 0;
   /// The next number of a counter of the launch, from 0 on, which no other instance gets.
   virtual CpuScalar draw(std::int64_t counter) = 0;
+  /// Counts an arrival at a word of the launch's; a bool: the last of `count`, which leaves a 0.
+  virtual CpuScalar arrive(CpuScalar word, CpuScalar count) = 0;
 
   // Element-wise ops. The result is cast to the dtype that the statement gives it.
   using ElementFunction = std::function<CpuScalar(ScalarEmitter&, std::span<const CpuScalar>)>;

@@ -220,6 +220,18 @@ CpuScalar LlvmEmitter::draw(std::int64_t counter) {
                                            llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic));
 }
 
+CpuScalar LlvmEmitter::arrive(CpuScalar word, CpuScalar count) {
+  llvm::Value* counters = instance_field(offsetof(CpuInstance, counters), builder_.getPtrTy());
+  llvm::Value* number = builder_.CreateAdd(
+      llvm_value(word), index_constant(artifact_.launch.num_counters), "", true, true);
+  llvm::Value* place = builder_.CreateInBoundsGEP(builder_.getInt64Ty(), counters, number);
+  llvm::Value* last = builder_.CreateSub(llvm_value(count), index_constant(1));
+  llvm::Value* before =
+      builder_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, place, last, llvm::MaybeAlign(8),
+                               llvm::AtomicOrdering::AcquireRelease);
+  return {builder_.CreateICmpEQ(before, last), DType::kBool};
+}
+
 void LlvmEmitter::call_runtime(std::string_view name, std::span<const CpuScalar> arguments) {
   std::vector<llvm::Type*> types = {builder_.getPtrTy()};
   Values values = {function_->getArg(0)};

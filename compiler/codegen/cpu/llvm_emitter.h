@@ -43,6 +43,7 @@ class LlvmEmitter final : public CpuEmitter {
   CpuScalar in_task() override;
   const Program& program() const override { return program_; }
   CpuScalar draw(std::int64_t counter) override;
+  CpuScalar arrive(CpuScalar word, CpuScalar count) override;
   void call_runtime(std::string_view name, std::span<const CpuScalar> arguments) override;
 
   // llvm_tiles.cpp

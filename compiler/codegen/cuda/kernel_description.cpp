@@ -81,7 +81,7 @@ void KernelWriter::write_description(Writer& writer) {
   if (description_.resources.grid_barrier) needs.emplace_back("words of a grid's barrier");
   if (description_.resources.multimem) needs.emplace_back("multimem");
   if (description_.launch.cooperative) needs.emplace_back("all instances resident at once");
-  if (description_.launch.num_counters > 0) needs.emplace_back("counters of the launch");
+  if (description_.launch.has_words()) needs.emplace_back("counters of the launch");
   if (description_.resources.network) {
     add_needs(needs, rows);
     rows.emplace_back("network", fmt::format("GIN, {} bytes of staging memory per instance",

@@ -31,6 +31,12 @@ void KernelWriter::write_preamble() {
     writer.line(fmt::format("const tw::Counters<{}> launch_counters(counter_words);",
                             description_.launch.num_counters));
   }
+  if (!description_.launch.arrivals.empty()) {
+    const int before = description_.launch.num_counter_words();
+    writer.line(before > 0
+                    ? fmt::format("uint64_t* const arrival_words = counter_words + {};", before)
+                    : std::string("uint64_t* const arrival_words = counter_words;"));
+  }
   if (emitter_.has_roles()) writer.line("extern __shared__ __align__(1024) char staged[];");
   write_copier();
   write_barriers();

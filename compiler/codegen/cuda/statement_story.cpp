@@ -66,6 +66,7 @@ std::string story_of(const Statement& statement, const Artifact& description) {
     return description.wait_sites.at(static_cast<std::size_t>(statement.integer("site"))).what;
   }
   if (statement.op->name.starts_with("network_")) return network_story(statement);
+  if (statement.is("arrive")) return "arrive";
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
   for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",

@@ -189,7 +189,7 @@ UniqueNames::UniqueNames()
              "tw", "tilewire", "comm", "lane", "shared", "barrier", "grid_barrier",
              "local_grid_barrier", "copier", "copy_stages", "nccl", "kThreads", "launch_counters",
              "counter_words", "launch", "ring", "staged", "stores", "hand_over", "handed_over",
-             "index_ring", "index_places", "mover", "mover_turns"} {}
+             "index_ring", "index_places", "mover", "mover_turns", "arrival_words"} {}
 
 std::string UniqueNames::make(std::string_view hint) {
   const std::string base = to_identifier(hint);
