@@ -15,8 +15,10 @@
 #include "tilewire/abi.cuh"
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/arrive.cuh"
+#include "tilewire/counters.cuh"
 #include "tilewire/fragment_layout.cuh"
 #include "tilewire/fragment_rows.cuh"
+#include "tilewire/index_ring.cuh"
 #include "tilewire/meet.cuh"
 #include "tilewire/memory.cuh"
 #include "tilewire/ring.cuh"
@@ -38,10 +40,13 @@ split_k_kernel(tw::bf16* a, tw::bf16* b, float* parts, float* c, int64_t M, int6
     uint64_t* counter_words, const __grid_constant__ tw::TensorMap a_map,
     const __grid_constant__ tw::TensorMap b_map) {
   __shared__ alignas(16) char shared[16];
-  uint64_t* const arrival_words = counter_words;
+  const tw::Counters<1> launch_counters(counter_words);
+  uint64_t* const arrival_words = counter_words + 2;
   extern __shared__ __align__(1024) char staged[];
   using StagedRing = tw::Ring<8, 16384, kThreads>;
   __shared__ alignas(8) char ring_barriers[StagedRing::kBarriersBytes];
+  __shared__ alignas(8) char index_places[tw::IndexRing<kThreads>::kBytes];
+  tw::IndexRing<kThreads> index_ring(index_places);
   if (threadIdx.x == kThreads) {
     tw::prefetch_map(a_map);
     tw::prefetch_map(b_map);
@@ -51,70 +56,81 @@ split_k_kernel(tw::bf16* a, tw::bf16* b, float* parts, float* c, int64_t M, int6
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
     if (tw::is_loader<kThreads>()) {
-      // 1. split_k.py:5: for
+      // 1. split_k.py:5
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       const int64_t offset_2 = tw::floordiv(tw::floordiv(K + 63, int64_t{64}) + 2, int64_t{3}) * 64;
-      for (int64_t i = int64_t{blockIdx.x}; i < tw::floordiv(M + 63,
-          int64_t{64}) * offset * 3; i += int64_t{gridDim.x}) {
-        const int64_t offset_3 = tw::floordiv(i, int64_t{3});
-        const int64_t offset_4 = tw::mod(i, int64_t{3}) * offset_2;
+
+      // 2. split_k.py:6: while, lt
+      const int64_t next = index_ring.give(launch_counters.draw(0));
+      int64_t carried = next;
+      while (carried < tw::floordiv(M + 63, int64_t{64}) * offset * 3) {
+        const int64_t offset_3 = tw::floordiv(carried, int64_t{3});
+        const int64_t offset_4 = tw::mod(carried, int64_t{3}) * offset_2;
         const int64_t offset_5 = tw::floordiv_index(offset_3, offset);
 
-        // 2. split_k.py:6: for, bring a, bring b, full, matmul
+        // 3. split_k.py:7: for, bring a, bring b, full, matmul
         #pragma unroll 1
-        for (int64_t i_2 =
-            0; i_2 < tw::minimum(offset_4 + offset_2, K) - tw::minimum(offset_4, K); i_2 += 64) {
-          const int64_t offset_6 = offset_4 + i_2;
-          const auto next = ring.fill();
-          next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(offset_6),
+        for (int64_t i =
+            0; i < tw::minimum(offset_4 + offset_2, K) - tw::minimum(offset_4, K); i += 64) {
+          const int64_t offset_6 = offset_4 + i;
+          const auto next_2 = ring.fill();
+          next_2.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(offset_6),
               static_cast<int>(offset_5 * 64));
-          next.load<Staged_bf16_64x64, 8192>(b_map, static_cast<int>(offset_6),
+          next_2.load<Staged_bf16_64x64, 8192>(b_map, static_cast<int>(offset_6),
               static_cast<int>((offset_3 - offset_5 * offset) * 64));
         }
+
+        // 2. split_k.py:6: while, lt
+        const int64_t next_3 = index_ring.give(launch_counters.draw(0));
+        carried = next_3;
       }
     }
   } else {
     tw::take_registers<kThreads>();
     const int64_t offset_7 = N * M;
 
-    // 1. split_k.py:5: for
+    // 1. split_k.py:5
     const int64_t offset_8 = tw::floordiv(N + 63, int64_t{64});
     const int64_t offset_9 = tw::floordiv(M + 63, int64_t{64}) * offset_8;
     const int64_t offset_10 = tw::floordiv(tw::floordiv(K + 63, int64_t{64}) + 2, int64_t{3}) * 64;
-    for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_9 * 3; i_3 += int64_t{gridDim.x}) {
-      const int64_t offset_11 = tw::floordiv(i_3, int64_t{3});
-      const int64_t offset_12 = tw::mod(i_3, int64_t{3});
+
+    // 2. split_k.py:6: while, lt
+    const int64_t next_4 = index_ring.take();
+    int64_t carried_2 = next_4;
+    while (carried_2 < offset_9 * 3) {
+      const int64_t offset_11 = tw::floordiv(carried_2, int64_t{3});
+      const int64_t offset_12 = tw::mod(carried_2, int64_t{3});
       const int64_t offset_13 = offset_12 * offset_10;
       const int64_t offset_14 = tw::floordiv_index(offset_11, offset_8);
       const int64_t offset_15 = offset_14 * 64;
       const int64_t offset_16 = (offset_11 - offset_14 * offset_8) * 64;
 
-      // 2. split_k.py:6: for, bring a, bring b, full, matmul
-      TileF32_64x64 carried = tw::full<TileF32_64x64>(0.0f);
-      tw::prepare(carried);
+      // 3. split_k.py:7: for, bring a, bring b, full, matmul
+      TileF32_64x64 carried_3 = tw::full<TileF32_64x64>(0.0f);
+      tw::prepare(carried_3);
       #pragma unroll 1
-      for (int64_t i_4 =
-          0; i_4 < tw::minimum(offset_13 + offset_10, K) - tw::minimum(offset_13, K); i_4 += 64) {
-        tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);
+      for (int64_t i_2 =
+          0; i_2 < tw::minimum(offset_13 + offset_10, K) - tw::minimum(offset_13, K); i_2 += 64) {
+        tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried_3, ring);
       }
-      tw::finish(carried, ring);
+      tw::finish(carried_3, ring);
 
-      // 3. split_k.py:7: store parts
+      // 4. split_k.py:8: store parts
       const int64_t offset_17 = offset_15 * N;
       tw::meet();
       tw::store_rows<4>(tw::access(parts + (offset_12 * offset_7 + offset_17 + offset_16), tw::masked_dim<64>(N, offset_15, M), tw::masked_dim<64>(1, offset_16, N)),
-          carried, staged + 131072);
+          carried_3, staged + 131072);
 
-      // 4. split_k.py:8: arrive, if
+      // 5. split_k.py:9: arrive, if
       const bool is_last = tw::arrive_last(shared, arrival_words + offset_11, true, int64_t{3});
       if (is_last) {
-        // 5. split_k.py:9: load parts
+        // 6. split_k.py:10: load parts
         const int64_t offset_18 = offset_17 + offset_16;
         const TileF32_64x64_by_4 total =
             tw::load<TileF32_64x64_by_4, 4>(tw::access(parts + offset_18,
             tw::masked_dim<64>(N, offset_15, M), tw::masked_dim<64>(1, offset_16, N)));
 
-        // 6. split_k.py:11: load parts, add
+        // 7. split_k.py:12: load parts, add
         const TileF32_64x64_by_4 parts_tile =
             tw::load<TileF32_64x64_by_4, 4>(tw::access(parts + (offset_7 + offset_17 + offset_16),
             tw::masked_dim<64>(N, offset_15, M), tw::masked_dim<64>(1, offset_16, N)));
@@ -124,10 +140,14 @@ split_k_kernel(tw::bf16* a, tw::bf16* b, float* parts, float* c, int64_t M, int6
             tw::masked_dim<64>(N, offset_15, M), tw::masked_dim<64>(1, offset_16, N)));
         const TileF32_64x64_by_4 total_3 = tw::add(total_2, parts_tile_2);
 
-        // 7. split_k.py:12: store c
+        // 8. split_k.py:13: store c
         tw::store<4>(tw::access(c + offset_18, tw::masked_dim<64>(N, offset_15, M), tw::masked_dim<64>(1, offset_16, N)),
             total_3);
       }
+
+      // 2. split_k.py:6: while, lt
+      const int64_t next_5 = index_ring.take();
+      carried_2 = next_5;
     }
   }
   ring.leave();
