@@ -50,11 +50,12 @@ TILES = {
     1024: ["64x128x64x8", "64x128x64x8:g8"],
     1 << 30: ["128x256x64x4", "256x128x64x4"],
 }
-# Where these leave multiprocessors without a tile, K is divided, into as many parts as fill them.
+# Where these leave multiprocessors without a tile, K is divided into as many parts as fill them, or
+# half as many.
 SPLIT_TILES = {
     16: ["16x64x256x5", "16x32x256x8", "16x128x128x5"],
     64: ["64x64x128x6", "64x32x128x8"],
-    256: ["64x64x128x6", "64x128x64x8", "128x64x64x8"],
+    256: ["64x64x128x6", "64x32x128x8", "64x128x64x8", "128x64x64x8"],
     1 << 30: ["128x128x64x6", "128x256x64x4"],
 }
 # Of products of N(0, 1), relative to the size of the result, sqrt(K): rounding to bf16, and for fp8
@@ -163,8 +164,9 @@ def split_variants(shape: Shape) -> list[Variant]:
     for variant in map(Variant.parse, texts):
         tiles = num_tiles(Tiling(variant.BM, variant.BN), shape.M, shape.N)
         splits = min(SMS // tiles, -(-shape.K // variant.BK))
-        if splits > 1:
-            variants.append(dataclasses.replace(variant, splits=splits))
+        for each in (splits, splits // 2):
+            if each > 1:
+                variants.append(dataclasses.replace(variant, splits=each))
     return variants
 
 

@@ -1,5 +1,7 @@
 """Products whose K is divided among program instances, and what they meet by (`tw.arrive`)."""
 
+import re
+
 import matmul_kernels
 import numpy as np
 import op_cases
@@ -102,7 +104,8 @@ def test_is_staged(name):
         text = emit(case, dtype, "sm_90a", "cuda").decode()
         producer, consumers = text.split("tw::is_producer")[1].split("tw::take_registers")
         # In a cluster it says once more how it goes on for a tile that isn't there.
-        assert producer.count("next.load<") in (2, 4) and "arrive" not in producer
+        assert len(re.findall(r"next\w*\.load<", producer)) in (2, 4)
+        assert "arrive" not in producer
         assert consumers.count("tw::multiply") == 1 and consumers.count("tw::arrive_last(") == 1
         assert "hand_over" not in text and "tw::load<Staged" not in text
 
@@ -162,23 +165,8 @@ def refused(kernel, *args, **constants):
     return str(caught.value)
 
 
-def test_what_is_refused():
+def test_places_that_the_host_cannot_count():
     x = np.zeros((4, 4), np.int32)
-
-    @tw.kernel
-    def plain_tile(x: tw.Tensor["M", "N"]):
-        for t in tw.persistent(tw.tiles(M, N, 4, 4)):
-            if tw.arrive(t):
-                tw.store(x[t.m, t.n], 1)
-
-    assert "takes a tile whose K is divided" in refused(plain_tile, x)
-
-    @tw.kernel
-    def no_count(x: tw.Tensor["M", "N"]):
-        if tw.arrive(0):
-            tw.store(x[0, 0], 1)
-
-    assert "count=, places=" in refused(no_count, x)
 
     @tw.kernel
     def places_from_memory(x: tw.Tensor["M", "N"]):
@@ -186,12 +174,3 @@ def test_what_is_refused():
             tw.store(x[0, 0], 1)
 
     assert "compute it from extents of arrays" in refused(places_from_memory, x)
-
-    @tw.kernel
-    def divided(x: tw.Tensor["M", "N"], *, K: tw.const, BK: tw.const = 0, S: tw.const = 2):
-        for t in tw.persistent(tw.tiles(M, N, 4, 4, k=K, block_k=BK, split_k=S)):
-            tw.store(x[t.m, t.n], t.k_part.to(tw.i32))
-
-    assert "give k=, block_k= and split_k=" in refused(divided, x, K=8)
-    assert "K is divided into 1 part at least" in refused(divided, x, K=8, BK=2, S=0)
-    assert "blocks are above 0" in refused(divided, x, K=8, BK=-2)

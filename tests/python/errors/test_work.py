@@ -43,6 +43,49 @@ def test_split_into_no_parts(diagnose):
     assert "split=0" in message
 
 
+def test_parts_of_k_without_k(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, split_k=2)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "K is divided into parts of whole blocks: give k=, block_k= and split_k=" in message
+
+
+def test_k_in_no_parts(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, k=M, block_k=8, split_k=0)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "split_k=0: K is divided into 1 part at least" in message
+
+
+def test_blocks_of_k_below_0(diagnose):
+    def f(x: tw.Tensor["M"]):
+        tw.tiles(M, M, 4, 4, k=M, block_k=-8, split_k=2)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "block_k=-8: blocks are above 0" in message
+
+
+def test_arrival_at_a_tile_with_all_of_k(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for t in tw.persistent(tw.tiles(M, M, 4, 4)):
+            if tw.arrive(t):  # error
+                tw.store(x[0], 1.0)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "takes a tile whose K is divided, of tw.tiles(…, k=, block_k=, split_k=)" in message
+
+
+def test_arrival_of_nobody_knows_how_many(diagnose):
+    def f(x: tw.Tensor["M"]):
+        if tw.arrive(0, count=4):  # error
+            tw.store(x[0], 1.0)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "how many arrive there, and how many places there are: count=, places=" in message
+
+
 def test_ragged_takes_integers_in_memory(diagnose):
     def f(x: tw.Tensor["M"]):
         tw.ragged(x, 4)  # error
