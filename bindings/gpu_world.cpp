@@ -241,7 +241,7 @@ void bind_kinds_of_worlds(py::module_& module) {
           py::arg("nccl_comm"), WithoutGil());
   py::class_<VirtualRanks, GpuWorld, std::shared_ptr<VirtualRanks>>(module, "VirtualRanks")
       .def_static("create", &VirtualRanks::create, py::arg("world_size"), py::arg("device_ordinal"),
-                  WithoutGil())
+                  py::arg("lsa_size") = 0, WithoutGil())
       .def("leave_out", &VirtualRanks::leave_out, py::arg("ranks"),
            "Later launches leave these ranks out: for tests of what the others do then.");
 }

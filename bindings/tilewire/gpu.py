@@ -16,7 +16,7 @@ from tilewire.lane import Lane, Lanes
 from tilewire.launch import Call
 from tilewire.objects import Request, check_reserve, make_symmetric
 from tilewire.place import Place
-from tilewire.virtual import VirtualCommunicator, require_all_ranks
+from tilewire.virtual import VirtualCommunicator, cpu_target, require_all_ranks
 from tilewire.window import Symmetric
 
 if TYPE_CHECKING:
@@ -315,16 +315,13 @@ class VirtualGpuCommunicator(CopyEngines, _GpuRanks, VirtualCommunicator):
 def virtual_ranks(
     world: str, device: str, sms: int | None = None, exclusive: bool = False
 ) -> Communicator:
-    """`world` virtual ranks on one GPU (`cuda`: the current one, or `cuda:1`)."""
-    if not world.isdigit():
-        raise UserError(
-            f"tw.init(virtual={world!r}, device={device!r}): virtual ranks on a GPU all reach each "
-            f'other: write their number, like virtual="2"'
-        )
+    """Virtual ranks ("4"; "2x2": in two LSA teams, between which a network of the GPU's own stands
+    in for NCCL's) on one GPU (`cuda`: the current one, or `cuda:1`)."""
+    shape = cpu_target(world, False)
     text = device.removeprefix("cuda").removeprefix(":")
     if text and not text.isdigit():
         raise UserError(f"tw.init: {device!r} is no device; write 'cuda' or 'cuda:1'")
     ordinal = int(text) if text else _tilewire.current_device()
-    made = _tilewire.VirtualRanks.create(int(world), ordinal)
+    made = _tilewire.VirtualRanks.create(shape.world_size, ordinal, shape.lsa_size)
     made.set_first_lane(sms or 0, True)  # virtual ranks are never launched cooperatively
     return VirtualGpuCommunicator(made, sms, exclusive)

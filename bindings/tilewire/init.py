@@ -30,8 +30,8 @@ def init(
     - `tw.init(process_group=pg)`: ranks of a PyTorch process group, sharing its NCCL communicator
       where PyTorch shows it.
     - `tw.init(virtual="2x4", seed=0)`: two LSA teams of four virtual ranks, in this process, on the
-      CPU; `device="cuda"`: on this process's GPU, one LSA team. `multimem=True`, on the CPU: with
-      multicast addresses, which a switch between GPUs has.
+      CPU; `device="cuda"`: on this process's GPU, at most 8 of them. `multimem=True`, on the CPU:
+      with multicast addresses, which a switch between GPUs has.
 
     `exclusive=True` is your promise that nothing else waits on this GPU while this communicator's
     kernels do (another communicator's kernels, NCCL's): their launches then carry no cooperative

@@ -42,7 +42,8 @@ std::string emit_cuda(const Program& lowered, Artifact& artifact) {
 
 CompileJob cuda_job(const Artifact& artifact) {
   check_architecture(artifact.target);
-  const NcclForm form = artifact.resources.network ? NcclForm::kFull : NcclForm::kSlim;
+  const NcclForm form =
+      artifact.resources.network ? network_form(artifact.target) : NcclForm::kSlim;
   const auto job = std::make_shared<const CudaJob>(
       CudaJob::of(artifact.source, artifact.kernel + ".cu", artifact.target.architecture, form));
   CacheKey key = begin_key(artifact);
@@ -54,7 +55,8 @@ CompileJob cuda_job(const Artifact& artifact) {
 }
 
 /// The headers decide, before NVRTC would fail on them.
-void check_network(const Program& lowered) {
+void check_network(const Program& lowered, const Target& target) {
+  if (network_form(target) == NcclForm::kVirtual) return;
   for_each_statement(lowered.body, [](const Statement& statement) {
     if (!statement.is("network_get")) return;
     require_network_get(*NcclHeaders::find(), statement.location);

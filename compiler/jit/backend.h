@@ -32,7 +32,7 @@ struct Backend {
   std::string (*emit)(const Program& lowered, Artifact& artifact);
   CompileJob (*job)(const Artifact& artifact);
   /// UserError where the installed libraries lack what the program needs; null: nothing to ask.
-  void (*check)(const Program& lowered) = nullptr;
+  void (*check)(const Program& lowered, const Target& target) = nullptr;
 
   static const Backend& of(const Target& target);
   /// `ir`, `lowered`, then the three above.

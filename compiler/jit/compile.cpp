@@ -72,7 +72,7 @@ Artifact emit(Program program, const Target& target, Dump& dump, bool for_binary
   Artifact artifact = describe(lowered, target);
   const Backend& backend = Backend::of(target);
   artifact.source = backend.emit(lowered, artifact);
-  if (for_binary && backend.check != nullptr) backend.check(lowered);
+  if (for_binary && backend.check != nullptr) backend.check(lowered, target);
   return artifact;
 }
 

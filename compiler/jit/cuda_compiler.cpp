@@ -19,11 +19,15 @@ const std::vector<Header>& own_headers(NcclForm form) {
     for (const EmbeddedFile& file : embedded_templates()) {
       headers.push_back({std::string(file.name), std::string(file.text)});
     }
+    if (which == NcclForm::kVirtual) {
+      headers.push_back({"nccl_device.h", "#include \"tilewire/virtual_network.cuh\"\n"});
+    }
     return headers;
   };
   static const std::vector<Header> slim = make(NcclForm::kSlim);
   static const std::vector<Header> full = make(NcclForm::kFull);
-  return form == NcclForm::kSlim ? slim : full;
+  static const std::vector<Header> without = make(NcclForm::kVirtual);
+  return form == NcclForm::kSlim ? slim : form == NcclForm::kFull ? full : without;
 }
 
 /// `-minimal` leaves out textures and launches from the device, of which generated code uses none,
@@ -41,7 +45,7 @@ std::vector<std::string> options_for(const std::string& architecture) {
 
 CudaJob CudaJob::of(std::string source, std::string name, std::string architecture, NcclForm form) {
   const std::vector<Header>& own = own_headers(form);
-  if (includes(source, own, "nccl_device.h")) {
+  if (form != NcclForm::kVirtual && includes(source, own, "nccl_device.h")) {
     return of(std::move(source), std::move(name), std::move(architecture), form,
               *NcclHeaders::find());
   }
@@ -60,6 +64,10 @@ CudaJob CudaJob::of(std::string source, std::string name, std::string architectu
   auto options = options_for(architecture);
   return {std::move(source), std::move(name), std::move(architecture), std::move(headers),
           std::move(options)};
+}
+
+NcclForm network_form(const Target& target) {
+  return target.has_virtual_gin ? NcclForm::kVirtual : NcclForm::kFull;
 }
 
 void CudaJob::add_to(CacheKey& key) const {

@@ -7,6 +7,7 @@
 #include "compiler/jit/cache.h"
 #include "compiler/jit/nccl_headers.h"
 #include "compiler/jit/nvrtc.h"
+#include "compiler/jit/target.h"
 
 namespace tilewire {
 
@@ -31,6 +32,9 @@ struct CudaJob {
   /// BackendError with log, options and the saved source where it doesn't compile.
   NvrtcResult compile() const;
 };
+
+/// What kernels that use a target's network get of NCCL.
+NcclForm network_form(const Target& target);
 
 /// The disk cache in the folder that the environment names.
 const DiskCache& disk_cache();

@@ -11,8 +11,10 @@ namespace tilewire {
 
 /// How much of NCCL's device API a kernel gets.
 enum class NcclForm {
-  kSlim,  ///< teams, windows and barriers inside the LSA team: what loads and stores reach
-  kFull,  ///< the network too (GIN, all back ends that the headers have)
+  kSlim,     ///< teams, windows and barriers inside the LSA team: what loads and stores reach
+  kFull,     ///< the network too (GIN, all back ends that the headers have)
+  kVirtual,  ///< none: what stands in between virtual ranks
+             ///< (templates/tilewire/virtual_network.cuh)
 };
 
 /// NCCL's headers as installed: path relative to the include folder (`nccl_device/core.h`) → text.

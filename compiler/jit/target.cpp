@@ -76,7 +76,8 @@ class TargetReader {
     } else if (name == "multimem") {
       target_.multimem = to_switch(name, value);
     } else if (name == "gin") {
-      gin_ = to_switch(name, value);
+      target_.has_virtual_gin = value == "virtual";
+      gin_ = target_.has_virtual_gin || to_switch(name, value);
     } else {
       fail(
           fmt::format("there is no field `{}`; the fields are world, lsa, multimem and gin", name));
@@ -110,6 +111,9 @@ class TargetReader {
     if (target_.multimem && target_.is_cuda() && target_.compute_capability < kMultimemCapability) {
       fail(fmt::format("`multimem=1` needs `sm_{}` or newer, and `{}` is not", kMultimemCapability,
                        target_.architecture));
+    }
+    if (target_.has_virtual_gin && !target_.is_cuda()) {
+      fail("`gin=virtual` is of virtual ranks on a GPU");
     }
     target_.gin = gin_.value_or(target_.lsa_size < target_.world_size);
   }
@@ -147,8 +151,11 @@ class TargetReader {
 Target Target::parse(std::string_view text) { return TargetReader(text).read(); }
 
 std::string Target::to_string() const {
-  return fmt::format("{}:world={},lsa={},multimem={:d},gin={:d}", architecture, world_size,
-                     lsa_size, multimem, gin);
+  return fmt::format("{}:world={},lsa={},multimem={:d},gin={}", architecture, world_size, lsa_size,
+                     multimem,
+                     has_virtual_gin ? "virtual"
+                     : gin           ? "1"
+                                     : "0");
 }
 
 }  // namespace tilewire

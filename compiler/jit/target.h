@@ -9,6 +9,7 @@ namespace tilewire {
 ///
 /// Text: `sm_90a:world=2,lsa=2,multimem=0,gin=0` or `cpu:world=2x4` (teams × ranks in a team).
 /// What is left out: world=1, lsa=world, multimem=0, gin=1 where lsa < world, else 0.
+/// `gin=virtual`: of virtual ranks on one GPU.
 struct Target {
   enum class Backend { kCuda, kCpu };
   Backend backend = Backend::kCpu;
@@ -18,6 +19,9 @@ struct Target {
   int lsa_size = 1;  ///< ranks whose memory loads and stores reach
   bool multimem = false;
   bool gin = false;
+  /// The network between virtual ranks on one GPU: no NCCL
+  /// (templates/tilewire/virtual_network.cuh).
+  bool has_virtual_gin = false;
 
   bool is_cuda() const { return backend == Backend::kCuda; }
 

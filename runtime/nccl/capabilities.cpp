@@ -245,6 +245,10 @@ void require_served(const Artifact& artifact, const Target& target,
   if (wanted.gin && !target.gin) {
     fail(fmt::format("it has no GIN ({})", capabilities.why_not(Feature::kNetwork)));
   }
+  if (wanted.gin && wanted.has_virtual_gin != target.has_virtual_gin) {
+    fail(target.has_virtual_gin ? "the network between virtual ranks isn't NCCL's"
+                                : "NCCL's network isn't that between virtual ranks");
+  }
   if (wanted.world_size != target.world_size || wanted.lsa_size != target.lsa_size) {
     fail("its ranks are others");
   }

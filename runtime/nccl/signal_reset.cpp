@@ -37,8 +37,8 @@ std::shared_ptr<const Artifact> make_artifact(const Target& target) {
   artifact->entry = kEntry;
   artifact->target = target;
   artifact->source = kSource;
-  artifact->binary =
-      compile_cuda(CudaJob::of(kSource, "reset_signals.cu", target.architecture, NcclForm::kFull));
+  artifact->binary = compile_cuda(
+      CudaJob::of(kSource, "reset_signals.cu", target.architecture, network_form(target)));
   artifact->parameters = {number("num_contexts"), number("first"), number("count")};
   artifact->written = {false, false, false};
   using Kind = ArgumentSlot::Kind;

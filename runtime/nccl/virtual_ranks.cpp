@@ -6,52 +6,78 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/support/environment.h"
 #include "compiler/support/error.h"
 #include "runtime/nccl/device_structs.h"
 #include "runtime/nccl/probe_rank.h"
+#include "runtime/nccl/signal_reset.h"
 #include "runtime/nccl/virtual_window.h"
 
 namespace tilewire {
 
-std::shared_ptr<VirtualRanks> VirtualRanks::create(int world_size, int device_ordinal) {
+std::shared_ptr<VirtualRanks> VirtualRanks::create(int world_size, int device_ordinal,
+                                                   int lsa_size) {
   if (world_size < 1 || world_size > kMaxRanks) {
     throw UserError(
         fmt::format("a virtual world of {} ranks on one GPU: it holds 1 to {}; the CPU target has "
                     "no such limit",
                     world_size, kMaxRanks));
   }
+  if (lsa_size == 0) lsa_size = world_size;
+  if (lsa_size < 1 || world_size % lsa_size != 0) {
+    throw UserError(
+        fmt::format("a virtual world of {} ranks has no teams of {}", world_size, lsa_size));
+  }
   const Device& device = Device::get(device_ordinal);
-  std::shared_ptr<VirtualRanks> ranks(
-      new VirtualRanks(device, target_of(device, world_size, world_size)));
+  Target target = target_of(device, world_size, lsa_size);
+  target.gin = target.has_virtual_gin = lsa_size < world_size;
+  std::shared_ptr<VirtualRanks> ranks(new VirtualRanks(device, std::move(target)));
   ranks->lanes_.push_back(ranks->allocate_lane(0, {}));
   return ranks;
 }
 
 namespace {
 
-/// One GPU has neither multicast over several nor a network between them.
-Capabilities capabilities_of(const Device& device, int num_ranks) {
+/// One GPU has no multicast over several.
+Capabilities capabilities_of(const Device& device, const Target& target, int num_gin_contexts) {
   RankCapabilities found;
   describe_device(device, found);
-  found.lsa_size = num_ranks;
+  found.lsa_size = target.lsa_size;
+  found.num_gin_contexts = num_gin_contexts;
   found.nccl_version = device_layout().version.to_code();
   found[Feature::kMultimem] = {Ground::kOneGpu};
-  found[Feature::kNetwork] = {Ground::kNotNeeded};
+  found[Feature::kNetwork] = {target.gin ? Ground::kHas : Ground::kNotNeeded};
   found[Feature::kGraphs] = probe_graphs(device);
-  return Capabilities(std::vector<RankCapabilities>(num_ranks, found));
+  std::vector<RankCapabilities> of_rank(static_cast<std::size_t>(target.world_size), found);
+  for (int rank = 0; rank < target.world_size; ++rank) {
+    of_rank[static_cast<std::size_t>(rank)].first_of_team =
+        rank / target.lsa_size * target.lsa_size;
+  }
+  return Capabilities(std::move(of_rank));
+}
+
+std::size_t comm_bytes_of(const Target& target) {
+  return target.gin ? VirtualNetwork::device_comm_bytes() : device_layout().device_comm_bytes;
 }
 
 }  // namespace
 
 VirtualRanks::VirtualRanks(const Device& device, Target target)
-    : GpuWorld(device, 0, std::move(target), device_layout().device_comm_bytes),
-      all_ranks_(world_size()) {
+    : GpuWorld(device, 0, target, comm_bytes_of(target)), all_ranks_(world_size()) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
   present_ranks_ = all_ranks_;
-  for (const int rank : all_ranks_) {
-    device_comms_.push_back(make_device_comm(device_layout(), rank, world_size()));
+  if (target_.gin) {
+    num_gin_contexts_ = Environment::get().gin_contexts;
+    num_gin_signals_ = Environment::get().gin_signals;
+    signals_ = SignalPool(static_cast<std::uint64_t>(num_gin_signals_));
+    network_ =
+        std::make_unique<VirtualNetwork>(device, world_size(), num_gin_contexts_, num_gin_signals_);
   }
-  capabilities_ = capabilities_of(device, world_size());
+  for (const int rank : all_ranks_) {
+    device_comms_.push_back(network_ ? network_->device_comm(rank)
+                                     : make_device_comm(device_layout(), rank, world_size()));
+  }
+  capabilities_ = capabilities_of(device, target_, num_gin_contexts_);
 }
 
 VirtualRanks::RankStreams::RankStreams(const Device& device, int num_ranks)
@@ -78,7 +104,10 @@ std::unique_ptr<LaneGroup> VirtualRanks::allocate_lane(int number, const LaneOpt
                     "has {} at once",
                     number, world_size(), lanes_.size() + 1, num_streams, kMaxRanks));
   }
-  const LaneShape shape = LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), world_size());
+  const LaneShape shape =
+      LaneShape::of(device_.num_sms(), device_.max_ctas_per_sm(), lsa_size(), lane_network());
+  const std::uint64_t first_signal =
+      take_signals(shape.num_signals, fmt::format("comm.lane({})", number));
   auto streams = std::make_unique<RankStreams>(device_, world_size());
   auto group = std::make_unique<LaneGroup>();
   group->number = number;
@@ -90,12 +119,17 @@ std::unique_ptr<LaneGroup> VirtualRanks::allocate_lane(int number, const LaneOpt
     check_cuda(cuda::api().fill_bytes(reinterpret_cast<cuda::DevicePointer>(handle.local), 0,
                                       shape.num_bytes, streams->streams[rank]->get()),
                "cuMemsetD8Async");
+    Window::Place place = group->window->place();
+    place.first_rank = rank / lsa_size() * lsa_size();
+    place.flat_base += place.stride * static_cast<std::uint64_t>(place.first_rank);
+    place.lsa_size = lsa_size();
     group->of_rank.push_back(
         std::make_unique<Lane>(device_, Lane::Setup{.number = number,
                                                     .rank = rank,
                                                     .window = handle,
-                                                    .place = group->window->place(),
+                                                    .place = place,
                                                     .shape = shape,
+                                                    .first_signal = first_signal,
                                                     .device_comm = device_comms_[rank],
                                                     .exclusive = true}));
   }
@@ -105,7 +139,15 @@ std::unique_ptr<LaneGroup> VirtualRanks::allocate_lane(int number, const LaneOpt
 }
 
 std::unique_ptr<Window> VirtualRanks::allocate(std::size_t num_bytes) {
-  return VirtualWindow::make(device_, num_bytes, world_size());
+  return VirtualWindow::make(device_, num_bytes, world_size(), network_ != nullptr);
+}
+
+void VirtualRanks::reset_signals(std::uint64_t first, std::uint64_t count) {
+  const OwnedStream stream(device_);
+  for (const int rank : all_ranks_) {
+    tilewire::reset_signals(device_, target_, device_comms_[rank], num_gin_contexts_, first, count,
+                            stream.get());
+  }
 }
 
 // One caller speaks for all ranks: they agree.
@@ -154,12 +196,12 @@ void VirtualRanks::launch_on(const std::vector<int>& ranks, const GpuKernel& ker
 void VirtualRanks::launch_rank(int rank, const GpuKernel& kernel, int grid,
                                const ArgumentValue* values, LaneGroup* lane, cuda::Stream stream) {
   if (lane == nullptr) {
-    const device::Lane place = Lane::place_of(rank, world_size());
+    const device::Lane place = Lane::place_of(rank, lsa_size());
     kernel.launch(grid, stream, values,
                   {.device_comm = device_comms_[rank].data(),
                    .lane = &place,
                    .exclusive = true,
-                   .lsa_rank = rank});
+                   .lsa_rank = place.lsa_rank});
     return;
   }
   try {
@@ -197,6 +239,7 @@ void VirtualRanks::abandon() noexcept {
   abandon_memory();
   for (auto& each : streams_) each->abandon();
   streams_.clear();
+  if (network_) network_->abandon();
 }
 
 VirtualRanks::~VirtualRanks() {

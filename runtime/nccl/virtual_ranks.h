@@ -3,14 +3,16 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/nccl/virtual_network.h"
 #include "runtime/nccl/world.h"
 
 namespace tilewire {
 
 /// A world of several ranks on one GPU, in one process: each rank has its own copy of every window,
 /// at the distance that NCCL's structs can express, its own stream and its own state of each lane.
-/// Kernels can't tell: they are those of a world of that size whose ranks all reach each other. A
-/// launch starts the kernel once per rank; to the caller's stream it is one piece of work.
+/// Kernels can't tell: they are those of a world of that size whose ranks all reach each other, or
+/// of one in several teams, between which a network of the GPU's own stands in for NCCL's. A launch
+/// starts the kernel once per rank; to the caller's stream it is one piece of work.
 ///
 /// Launches are never cooperative here: `grid_limit` divides the GPU among the ranks, so that all
 /// their program instances are resident at once where nothing else occupies it.
@@ -21,8 +23,9 @@ class VirtualRanks : public GpuWorld {
   /// CUDA_DEVICE_MAX_CONNECTIONS, 8 where it is not set, says how many there are.
   static constexpr int kMaxRanks = 8;
 
-  /// UserError where `world_size` is not in 1 … kMaxRanks.
-  static std::shared_ptr<VirtualRanks> create(int world_size, int device_ordinal);
+  /// In LSA teams of `lsa_size`; 0: all in one. UserError where `world_size` is not in 1 …
+  /// kMaxRanks or teams of that size don't fill it.
+  static std::shared_ptr<VirtualRanks> create(int world_size, int device_ordinal, int lsa_size = 0);
   ~VirtualRanks() override;
 
   int num_local_ranks() const override { return world_size(); }
@@ -41,6 +44,7 @@ class VirtualRanks : public GpuWorld {
   std::unique_ptr<Window> allocate(std::size_t num_bytes) override;
   void agree(std::string_view what, std::uint64_t value) override;
   std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) override;
+  void reset_signals(std::uint64_t first, std::uint64_t count) override;
   int num_sms_of_rank() const override { return device_.num_sms() / world_size(); }
 
  private:
@@ -61,7 +65,8 @@ class VirtualRanks : public GpuWorld {
                    LaneGroup* lane, cuda::Stream stream);
 
   std::vector<int> all_ranks_;
-  std::vector<int> present_ranks_;  ///< that launches start
+  std::vector<int> present_ranks_;           ///< that launches start
+  std::unique_ptr<VirtualNetwork> network_;  ///< null: there is one team
   std::vector<std::vector<std::byte>> device_comms_;
   std::vector<std::unique_ptr<RankStreams>> streams_;  ///< as `lanes_`; the first one's for no lane
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/nccl/device_structs.h"
+#include "runtime/nccl/virtual_network.h"
 
 namespace tilewire {
 namespace {
@@ -23,16 +24,21 @@ cuda::AllocationProperties pinned_on(const Device& device) {
   return properties;
 }
 
+std::vector<std::byte> window_struct(const SpacedMemory& memory, int rank, bool has_network) {
+  if (has_network) return VirtualNetwork::window_struct(memory.base(), memory.stride());
+  return make_window_struct(device_layout(),
+                            {.flat_base = memory.base(),
+                             .stride_4g = static_cast<std::uint32_t>(memory.stride() / kStrideUnit),
+                             .lsa_rank = rank,
+                             .world_rank = rank});
+}
+
 /// One window struct per rank, `pitch` bytes apart.
-std::vector<std::byte> window_structs(const SpacedMemory& memory, int world_size,
+std::vector<std::byte> window_structs(const SpacedMemory& memory, int world_size, bool has_network,
                                       std::size_t pitch) {
   std::vector<std::byte> all(pitch * world_size);
   for (int rank = 0; rank < world_size; ++rank) {
-    const std::vector<std::byte> bytes = make_window_struct(
-        device_layout(), {.flat_base = memory.base(),
-                          .stride_4g = static_cast<std::uint32_t>(memory.stride() / kStrideUnit),
-                          .lsa_rank = rank,
-                          .world_rank = rank});
+    const std::vector<std::byte> bytes = window_struct(memory, rank, has_network);
     std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(pitch * rank));
   }
   return all;
@@ -89,11 +95,12 @@ void SpacedMemory::release() {
 SpacedMemory::~SpacedMemory() { release(); }
 
 std::unique_ptr<VirtualWindow> VirtualWindow::make(const Device& device, std::size_t num_bytes,
-                                                   int world_size) {
+                                                   int world_size, bool has_network) {
   auto memory = std::make_unique<SpacedMemory>(device, num_bytes, world_size);
-  const std::size_t pitch = round_up(device_layout().window_bytes, kStructAlignment);
+  const std::size_t pitch =
+      round_up(window_struct(*memory, 0, has_network).size(), kStructAlignment);
   auto structs = std::make_unique<DeviceMemory>(device, pitch * world_size);
-  const std::vector<std::byte> bytes = window_structs(*memory, world_size, pitch);
+  const std::vector<std::byte> bytes = window_structs(*memory, world_size, has_network, pitch);
   {
     const ContextGuard guard(device);
     const OwnedStream stream(device);

@@ -40,7 +40,7 @@ class SpacedMemory {
 class VirtualWindow : public Window {
  public:
   static std::unique_ptr<VirtualWindow> make(const Device& device, std::size_t num_bytes,
-                                             int world_size);
+                                             int world_size, bool has_network = false);
   ~VirtualWindow() override;
 
  protected:

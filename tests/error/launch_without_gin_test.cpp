@@ -24,4 +24,17 @@ TEST_CASE("error: GIN on a communicator without") {
   CHECK_NOTHROW(require_served(artifact, world, Capabilities(ranks)));
 }
 
+TEST_CASE("error: a kernel for NCCL's network on virtual ranks") {
+  Artifact artifact;
+  artifact.kernel = "exchange";
+  artifact.target = Target::parse("sm_90a:world=4,lsa=2");
+  artifact.arguments = {{.kind = ArgumentSlot::Kind::kDeviceComm}};
+  const Capabilities has_all(std::vector<RankCapabilities>(4));
+  const Target world = Target::parse("sm_90a:world=4,lsa=2,gin=virtual");
+  CHECK(message_of<UserError>([&] { require_served(artifact, world, has_all); }) ==
+        "kernel `exchange` was compiled for `sm_90a:world=4,lsa=2,multimem=0,gin=1`, but this "
+        "communicator is `sm_90a:world=4,lsa=2,multimem=0,gin=virtual`: the network between "
+        "virtual ranks isn't NCCL's. Compile it for the communicator's target");
+}
+
 }  // namespace tilewire

@@ -119,7 +119,8 @@ step() {
     ops-racecheck) sanitize_ops racecheck 400 ;;
     work) pytest work 180 tests/gpu/test_dividing_work.py ;;
     world-of-one) pytest world-of-one 180 tests/gpu/test_world_of_one.py ;;
-    virtual) pytest virtual 240 tests/gpu/test_virtual_ranks.py tests/gpu/test_semaphores.py ;;
+    virtual) pytest virtual 300 tests/gpu/test_virtual_ranks.py tests/gpu/test_semaphores.py \
+      tests/gpu/test_virtual_network.py ;;
     products) pytest products 500 tests/gpu/test_ops.py ;;
     virtual-hang) pytest virtual-hang 150 tests/gpu/test_hang.py ;;
     torch) pytest torch 300 --continue-on-collection-errors tests/python ;;

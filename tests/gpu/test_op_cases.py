@@ -22,8 +22,6 @@ if IS_SANITIZED:
     CHOSEN = [case for case in CASES.values() if case.world == 1]
 else:
     CHOSEN = [CASES[name] for name in (ONLY.split(",") if ONLY else CASES)]
-# Virtual ranks on one GPU all reach each other.
-CHOSEN = [case for case in CHOSEN if case.teams == 1]
 RUNS = [(case, dtype) for case in CHOSEN for dtype in case.dtypes[: 2 if IS_SANITIZED else None]]
 RUN_IDS = [f"{case.name}-{dtype.name}" for case, dtype in RUNS]
 

@@ -1,5 +1,9 @@
-// What the network needs beside the goldens: reads from peers, and the runtime's own kernel.
+// What the network needs beside the goldens: reads from peers, the runtime's own kernel, and what
+// stands in for NCCL's between virtual ranks.
+#include <fmt/format.h>
+
 #include "compiler/jit/cuda_compiler.h"
+#include "compiler/support/files.h"
 #include "runtime/nccl/signal_reset.h"
 #include "tests/catch.h"
 #include "tests/nvrtc/nccl_releases.h"
@@ -41,4 +45,21 @@ TEST_CASE("The kernel that sets signals to 0 compiles for every version", "[nccl
   for_each_nccl_release([](const NcclHeaders& headers) {
     CHECK(compile(headers, signal_reset_source()).cubin.size() > 1000);
   });
+}
+
+TEST_CASE("What uses the network compiles for virtual ranks, without NCCL", "[network]") {
+  TILEWIRE_REQUIRE_NVRTC();
+  std::vector<std::string> texts = {signal_reset_source(), probe_text("network_get.cu")};
+  for (const char* name : {"network_puts_2x4", "network_channels_2x4", "network_grid_2x4"}) {
+    const auto path = fmt::format(TILEWIRE_SOURCE_DIR "/tests/codegen/golden/{}.cu", name);
+    texts.push_back(read_file(path).value_or(""));
+  }
+  for (const std::string& text : texts) {
+    REQUIRE(form_of(text) == NcclForm::kFull);
+    const CudaJob job = CudaJob::of(text, "virtual.cu", "sm_90a", NcclForm::kVirtual);
+    for (const Header& header : job.headers) {
+      CHECK(header.text.find("NVIDIA CORPORATION") == std::string::npos);
+    }
+    CHECK(job.compile().cubin.size() > 1000);
+  }
 }

@@ -15,6 +15,7 @@ TEST_CASE("a target's text fills in what is left out") {
         "sm_90a:world=2,lsa=2,multimem=0,gin=0");
   CHECK(canonical("sm_100f:multimem=1,world=16,lsa=8") ==
         "sm_100f:world=16,lsa=8,multimem=1,gin=1");
+  CHECK(canonical("sm_90a:world=2x2,gin=virtual") == "sm_90a:world=4,lsa=2,multimem=0,gin=virtual");
 }
 
 TEST_CASE("a target's fields") {
@@ -58,6 +59,7 @@ TEST_CASE("no text crashes the target parser") {
                            "cpu:world=2,",
                            "cpu:world=3x2,lsa=3",
                            "cpu:gin=2",
+                           "cpu:world=2x2,gin=virtual",
                            "cpu:multimem=yes",
                            "cpu:world=2,world=2",
                            "sm_80:multimem=1"}) {

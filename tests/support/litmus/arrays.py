@@ -8,7 +8,13 @@ from tilewire import objects
 
 
 def zeros(comm: tw.Communicator, shape: Any, dtype: str = "int32") -> Any:
-    """An array where kernels of `comm` run."""
+    """An array where kernels of `comm` run; one for each rank where this process drives all."""
+    if comm.rank is None:
+        return [_zeros(comm, shape, dtype) for _ in range(comm.size)]
+    return _zeros(comm, shape, dtype)
+
+
+def _zeros(comm: tw.Communicator, shape: Any, dtype: str) -> Any:
     if not comm.target.is_cuda:
         return np.zeros(shape, dtype)
     import torch
@@ -28,7 +34,8 @@ def total(comm: tw.Communicator, counts: Any) -> int:
     """The sum of a kernel's counts, once it has ended."""
     if comm.target.is_cuda:
         comm.synchronize()
-    return int(counts.sum())
+    of_ranks = counts if isinstance(counts, list) else [counts]
+    return sum(int(each.sum()) for each in of_ranks)
 
 
 def repeat(comm: tw.Communicator, launch: Any, times: int) -> None:
