@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/cpu/emitter.h"
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/all_ops.h"
@@ -73,14 +74,8 @@ void emit_cpu_matmul(const Statement& statement, CpuEmitter& emitter) {
   emitter.matmul(statement, Matmul::of(statement));
 }
 
-/// Whether the tensor cores compute it.
-bool is_on_tensor_cores(const Matmul& product) {
-  const DType dtype = product.left->type.dtype;
-  return dtype != DType::kF64 && (dtype != DType::kF32 || product.is_tf32);
-}
-
 int matmul_shared_bytes(const Statement& statement, int) {
-  if (is_staged(statement)) return 0;
+  if (is_staged(statement) || is_ahead(statement)) return 0;
   const Matmul product = Matmul::of(statement);
   const int result_bytes = num_bytes(statement.result()->type.dtype);
   int element_bytes = num_bytes(product.left->type.dtype);
@@ -95,6 +90,7 @@ int matmul_shared_bytes(const Statement& statement, int) {
 
 void emit_matmul_cuda(const Statement& statement, CudaEmitter& emitter) {
   if (is_staged(statement)) return emit_staged_product_cuda(statement, emitter);
+  if (is_ahead(statement)) return emit_product_ahead_cuda(statement, emitter);
   const Matmul product = Matmul::of(statement);
   const Value* result = statement.result();
   emitter.include("matmul.cuh");
@@ -116,6 +112,11 @@ void emit_matmul_cuda(const Statement& statement, CudaEmitter& emitter) {
 }
 
 }  // namespace
+
+bool is_on_tensor_cores(const Matmul& product) {
+  const DType dtype = product.left->type.dtype;
+  return dtype != DType::kF64 && (dtype != DType::kF32 || product.is_tf32);
+}
 
 std::size_t depth_dimension(std::size_t place, bool is_transposed) {
   return (place == 0) != is_transposed ? 1 : 0;
@@ -157,6 +158,8 @@ OpInfo matmul_op() {
   op.attributes = {
       {"precision", AttributeSpec::Kind::kText, true,
        "of f32: `tf32` or `ieee`; of fp8: `ieee` or `fast`; of others `ieee`"},
+      {"ahead", AttributeSpec::Kind::kInteger, false,
+       "operands come from the ring that all threads fill; the warpgroups that multiply"},
       {"staged", AttributeSpec::Kind::kBool, false, "operands come from the producer's ring"},
       {"stages", AttributeSpec::Kind::kInteger, false, "slots of that ring, if that many fit"},
       {"transpose_a", AttributeSpec::Kind::kBool, false, "a is [K, M]"},

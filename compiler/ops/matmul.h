@@ -23,6 +23,9 @@ struct Matmul {
   static Matmul of(const Statement& statement);
 };
 
+/// Whether the tensor cores compute it.
+bool is_on_tensor_cores(const Matmul& product);
+
 /// Where K stands in an operand of rank 2: the left one (`place` 0) or the right one.
 std::size_t depth_dimension(std::size_t place, bool is_transposed);
 

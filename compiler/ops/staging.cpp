@@ -96,6 +96,8 @@ OpInfo staged_operand_op() {
                    {"place", AttributeSpec::Kind::kInteger, true, "as of the `operand_load`"},
                    {"by_columns", AttributeSpec::Kind::kBool, false,
                     "neighbours in memory lie along its last dimension, else along its first"},
+                   {"offset", AttributeSpec::Kind::kInteger, false,
+                    "bytes of the slot before it, where `copy_operand` filled it"},
                    {"shared", AttributeSpec::Kind::kBool, false, "as of the `operand_load`"}};
   op.effect = Effect::kHidden;
   return op;
@@ -180,6 +182,16 @@ std::int64_t slot_bytes(const Statement& matmul) {
   }
   return bytes;
 }
+
+bool is_ahead(const Statement& matmul) { return matmul.is("matmul") && matmul.has("ahead"); }
+
+bool has_product_ahead(const Region& region) {
+  bool has = false;
+  for_each_statement(region, [&has](const Statement& statement) { has |= is_ahead(statement); });
+  return has;
+}
+
+int warpgroups_ahead(const Statement& matmul) { return static_cast<int>(matmul.integer("ahead")); }
 
 int consumer_threads(std::int64_t rows) {
   const std::int64_t blocks = std::max<std::int64_t>(rows / device::kWgmmaRows, 1);

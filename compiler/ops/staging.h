@@ -33,6 +33,12 @@ std::int64_t slot_bytes(const Statement& matmul);
 /// for every 64, three at most, each with as many rows as the others.
 int consumer_threads(std::int64_t rows);
 
+/// Whether a matmul takes its operands from the ring that all threads fill, and the warpgroups that
+/// multiply.
+bool is_ahead(const Statement& matmul);
+bool has_product_ahead(const Region& region);
+int warpgroups_ahead(const Statement& matmul);
+
 /// Whether what others wrote may be read behind a lowered op, and not in front.
 bool is_acquire(const Statement& statement);
 

@@ -33,6 +33,7 @@ std::vector<OpInfo> make_table() {
   add(sort_ops());        // sort, argsort
   add({histogram_op()});
   add({matmul_op()});
+  add(common_ring_ops());  // begin_slots, copy_operand, fill_slot, await_slot
   add(mover_ops());    // put_tile, take_tile, await_moves, receive_tile, drain_tile, fetch_tile, …
   add(staging_ops());  // operand_load, staged_operand, finish_product, is_producer, hand_over, …
   add(atomic_ops());   // atomic, tile_atomic

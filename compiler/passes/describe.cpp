@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ir/names.h"
 #include "compiler/ops/op.h"
@@ -169,7 +170,9 @@ Artifact describe(const Program& lowered, const Target& target) {
   } else if (artifact.launch.has_task) {
     artifact.launch.num_threads += device::kWarpThreads;
   }
-  if (!has_roles(lowered) && has_bulk_copies(lowered, target)) {
+  if (has_product_ahead(lowered.body)) {
+    artifact.launch.dynamic_shared_bytes = plan_common_ring(lowered, target).num_bytes();
+  } else if (!has_roles(lowered) && has_bulk_copies(lowered, target)) {
     artifact.launch.dynamic_shared_bytes =
         task_has_bulk_copies(lowered) ? device::task_copy_shared_bytes()
                                       : device::copy_shared_bytes(target.compute_capability);

@@ -37,7 +37,7 @@ LocalFacts ordinary_facts(const Program& program) {
 }
 
 bool depends_on_maps(const Program& program, const Target& target) {
-  if (!has_staged_products(target)) return false;
+  if (!has_staged_products(target) && !has_products_ahead(target)) return false;
   bool multiplies = false;
   for_each_statement(program.body, [&multiplies](const Statement& statement) {
     multiplies |= statement.is("matmul");

@@ -13,6 +13,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
+#include "templates/tilewire/fragment_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -137,12 +138,15 @@ class LayoutInference {
   }
 
  private:
-  /// Staged products lie as wgmma leaves them; their rows say how many warpgroups there are.
+  /// Staged products lie as wgmma leaves them; their rows say how many warpgroups there are. So do
+  /// those whose operands all threads bring.
   void stage() {
     int num_threads = 0;
     for_each_statement(program_.body, [&](const Statement& statement) {
-      if (!is_staged(statement)) return;
-      const int threads = consumer_threads(statement.result()->type.shape.at(0));
+      if (!is_staged(statement) && !is_ahead(statement)) return;
+      const int threads = is_staged(statement)
+                              ? consumer_threads(statement.result()->type.shape.at(0))
+                              : warpgroups_ahead(statement) * device::kWarpgroupThreads;
       num_threads = num_threads == 0 ? threads : std::gcd(num_threads, threads);
       set(groups_.of(statement.result()), Layout::fragment(Layout::Kind::kFragment));
       for (std::size_t i = 0; i < 2; ++i) {

@@ -76,6 +76,9 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("elide_releases", program);
   program = drain_copies(std::move(program));
   done("drain_copies", program);
+  program = beside_task(std::move(program),
+                        [&](Program rest) { return fill_ahead(std::move(rest), target); });
+  done("fill_ahead", program);
   program = infer_layouts(std::move(program), target);
   done("infer_layouts", program);
   program = fence_aliases(std::move(program));

@@ -68,6 +68,13 @@ Program elide_releases(Program program);
 /// they write.
 Program drain_copies(Program program);
 
+/// Where products have no producer: in loops whose products' operands can be copied to shared
+/// memory several iterations before they are multiplied (`matmul` attribute `ahead`), all threads
+/// do so.
+Program fill_ahead(Program program, const Target& target);
+/// Whether it does so for this target.
+bool has_products_ahead(const Target& target);
+
 /// Chooses threads per CTA and every tile's layout; a `relayout` stands where two layouts meet.
 Program infer_layouts(Program program, const Target& target);
 

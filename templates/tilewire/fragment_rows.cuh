@@ -8,6 +8,12 @@
 
 namespace tilewire::device {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool kHasStoreMatrices = false;
+#else
+inline constexpr bool kHasStoreMatrices = true;
+#endif
+
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 /// Four matrices of 8 rows of 16 bytes to shared memory; each lane names one row.
 TILEWIRE_DEVICE void store_matrices(void* row, const uint32_t (&words)[4]) {
@@ -49,7 +55,14 @@ template <typename R, typename TileType>
 TILEWIRE_DEVICE void put_lines(const TileType& tile, int slot, char* piece) {
   using T = typename Operand<TileType>::Element;
   const int lane = threadIdx.x % kWarpThreads;
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 2 && !kHasStoreMatrices) {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < R::kPieceSlots; i += 2) {
+      const int row = lane / 4 + i / 2 % 2 * 8;
+      *word_at<uint32_t>(piece + R::offset(row, i / 4 * 8 + lane % 4 * 2)) =
+          pair_of(tile, slot + i);
+    }
+  } else if constexpr (sizeof(T) == 2) {
     // Matrices: rows 0 … 7 and 8 … 15 of 8 columns, then of the next 8.
     TILEWIRE_UNROLL
     for (int i = 0; i < R::kPieceSlots; i += 8) {
@@ -115,6 +128,17 @@ TILEWIRE_DEVICE void store_inside(const A& access, int index, T* from) {
   }
 }
 
+/// This thread's number. Beside products of `mma.sync`, whose operands pass through registers, it
+/// is computed anew at each call: else offsets of rows that depend on it are kept over the
+/// products.
+TILEWIRE_DEVICE int thread_of_rows() {
+  int thread = static_cast<int>(threadIdx.x);
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
+}
+
 /// `store` of a tile in the layout of products; `shared` as for `to_rows`.
 template <int kVector, Cache kCache = Cache::kDefault, typename A, typename TileType>
 TILEWIRE_DEVICE void store_rows(const A& access, const TileType& tile, void* shared) {
@@ -125,7 +149,7 @@ TILEWIRE_DEVICE void store_rows(const A& access, const TileType& tile, void* sha
   using W = typename Word<kNow * sizeof(T)>::type;
   static_assert(A::kElements == F::kElements);
   if (!F::has_rows(threadIdx.x)) return;
-  const int thread = static_cast<int>(threadIdx.x);
+  const int thread = thread_of_rows();
   const WholeRows rows = access.whole_rows();
   const bool has_all = rows.first == 0 && rows.last == F::kRows;
   char* piece = static_cast<char*>(shared) + thread / kWarpThreads * R::kPieceBytes;
@@ -201,7 +225,7 @@ TILEWIRE_DEVICE ResultTile load_rows(const A& access, void* shared) {
   constexpr int kWords = R::kPieceSlots / kNow;  // of a thread's part of a piece
   ResultTile result;
   if (!F::has_rows(threadIdx.x)) return result;
-  const int thread = static_cast<int>(threadIdx.x);
+  const int thread = thread_of_rows();
   const int lane = thread % kWarpThreads;
   const WholeRows exist = access.whole_rows();
   const bool has_all = exist.first == 0 && exist.last == F::kRows;

@@ -173,6 +173,17 @@ struct Access {
   TILEWIRE_DEVICE int64_t offset(int row, int column) const {
     return row * strides[0] + column * strides[kRank - 1];
   }
+  /// Whether all elements exist.
+  TILEWIRE_DEVICE bool has_all() const {
+    const int sizes[] = {Dims::kSize...};
+    const bool are_masked[] = {Dims::kIsMasked...};
+    bool all = exists;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < kRank; ++i) {
+      all = all && (!are_masked[i] || (begins[i] >= 0 && begins[i] + sizes[i] <= bounds[i]));
+    }
+    return all;
+  }
   /// Which elements of a dimension exist, in those of the others that do.
   template <int kDimension>
   TILEWIRE_DEVICE Span existing() const {

@@ -30,6 +30,14 @@ TILEWIRE_DEVICE void load_matrices(uint32_t (&words)[2], const void* row) {
                : "r"(address)
                : "memory");
 }
+/// Four of 16-bit elements, of each of which rows and columns change places.
+TILEWIRE_DEVICE void load_turned_matrices(uint32_t (&words)[4], const void* row) {
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
 
 // sums += left · right, for elements of the two types.
 #define TILEWIRE_MMA(Left, Right, Sum, letter, shape, left, right, sum)                      \

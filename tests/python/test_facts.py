@@ -29,13 +29,14 @@ def facts(*mappable):
     ("kernel", "specs", "target", "matters"),
     [
         (square, SQUARES, "sm_90a", True),
-        (square, SQUARES, "sm_100a", False),
-        (square, SQUARES, "sm_80", False),
+        (square, SQUARES, "sm_100a", True),
+        (square, SQUARES, "sm_80", True),
+        (square, SQUARES, "sm_75", False),
         (square, SQUARES, "cpu", False),
         (double, SPECS, "sm_90a", False),
     ],
 )
-def test_tensor_maps_matter_to_products_whose_operands_may_come_by_tma(
+def test_tensor_maps_matter_to_products_whose_operands_may_come_by_tma_or_in_whole_vectors(
     kernel, specs, target, matters
 ):
     specialisation = kernel.specialise_text(specs)

@@ -71,6 +71,7 @@ GATHERED = "ops/staged_matmul_of_gathered_rows"
 # Behind the producer's wait alone.
 ITS_FENCE = r"(ProducerThread\w+, [^@]*?)fence\.proxy\.async;"
 COPIES = "ops/put_views"
+AHEAD = "ops/matmul_ahead"
 PUTS = "network_puts_2x4"
 ATOMICS = "ops/atomic_at_peers"
 ALIASES = "ops/multimem_beside_plain"
@@ -97,6 +98,9 @@ INTO_ALL = "ops/reduce_into_all_copies"
         (COPIES, r"fence\.proxy\.async;", "", "bulk_loads_see"),
         (STAGED, r"fence\.proxy\.async;", "", "bulk_loads_see"),
         (GATHERED, ITS_FENCE, r"\1", "bulk_loads_see"),
+        (AHEAD, r"cp\.async\.wait_group 1;", "", "copies_to_slots"),
+        (AHEAD, r"cp\.async\.wait_group 1;", "cp.async.wait_group 2;", "copies_to_slots"),
+        (AHEAD, r"(wait_group 1;\s*(//.*\s*)*)bar\.sync[^;]*;", r"\1", "copies_to_slots"),
         (PUTS, r"fence\.acq_rel\.sys;", "", "puts_stand_behind"),
         (PUTS, r"fence\.acq_rel\.sys;", "fence.acq_rel.gpu;", "puts_stand_behind"),
         (PUTS, r"(fence\.acq_rel\.sys;)", r"\1\nst.global.u32 [%rd1], %r1;", "puts_stand_behind"),

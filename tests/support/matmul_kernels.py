@@ -75,3 +75,28 @@ def matmul_split_k(
             for s in tw.unroll(1, S):
                 total += tw.load(parts[own, s, :, :])
             tw.store(c[t.m, t.n], total)
+
+
+@tw.kernel
+def matmul_through_registers(
+    a: tw.constant(tw.Tensor["M", "K"]),
+    b: tw.constant(tw.Tensor["N", "K"]),
+    c: tw.Tensor["M", "N"],
+    *,
+    BM: tw.const,
+    BN: tw.const,
+    BK: tw.const = 64,
+    STAGES: tw.const = 4,
+    GROUP: tw.const = 16,
+    CLUSTER: tw.const = 1,
+    PRECISION: tw.const = "tf32",
+):
+    """Its loads have a hint for caches, which keeps them where they stand."""
+    tiles = tw.tiles(M, N, BM, BN, order="grouped", group=GROUP, cluster=CLUSTER)
+    for t in tw.persistent(tiles):
+        product = tw.zeros((BM, BN), tw.f32)
+        for k in range(0, K, BK):
+            left = tw.load(a[t.m, tw.ds(k, BK)], cache="l2")
+            right = tw.load(b[t.n, tw.ds(k, BK)], cache="l2")
+            product = tw.matmul(left, right.T, acc=product, precision=PRECISION)
+        tw.store(c[t.m, t.n], product)

@@ -89,3 +89,20 @@ def is_bulk_store(each: Instruction) -> bool:
 
 def is_bulk_wait(each: Instruction) -> bool:
     return each.name == "cp.async.bulk.wait_group" and each.text.split()[-1] == "0"
+
+
+def is_copy_to_slot(each: Instruction) -> bool:
+    return each.name.startswith(("cp.async.ca", "cp.async.cg"))
+
+
+def is_copy_wait(each: Instruction) -> bool:
+    return each.name.startswith("cp.async.wait_group")
+
+
+def is_meeting(each: Instruction) -> bool:
+    """All threads of the CTA that run the program."""
+    return each.name.startswith(("bar.sync", "barrier.sync"))
+
+
+def reads_slot(each: Instruction) -> bool:
+    return each.name.startswith("ldmatrix")

@@ -41,9 +41,13 @@ from ptx_kernel import (
     is_bulk_load,
     is_bulk_store,
     is_bulk_wait,
+    is_copy_to_slot,
+    is_copy_wait,
     is_fence,
+    is_meeting,
     is_strong,
     is_wait,
+    reads_slot,
     releases,
     role,
 )
@@ -188,6 +192,23 @@ def bulk_loads_see_what_was_acquired(kernel: Kernel):
                 yield f"{function.name}: {each.text}"
 
 
+def copies_to_slots_are_read_behind_their_wait(kernel: Kernel):
+    """Before `ldmatrix`, each thread waits for its own copies, all but those of the slots behind,
+    and then all meet."""
+    ring = re.search(r"tw::CommonRing<(\d+),", kernel.source)
+    for function in kernel.own_functions:
+        if not any(is_copy_to_slot(each) for each in function.instructions):
+            continue
+        for index, each in enumerate(function.instructions):
+            if is_copy_wait(each):
+                if not function.every_way_on_meets(index, is_meeting, reads_slot):
+                    yield f"{function.name}: nobody meets behind {each.text}"
+                if ring is None or int(each.text.split()[-1]) > int(ring.group(1)) - 2:
+                    yield f"{function.name}: {each.text} leaves the next slot's copies under way"
+            if reads_slot(each) and not function.every_way_back_meets(index, is_copy_wait):
+                yield f"{function.name}: nothing is waited for before {each.text}"
+
+
 def kernels_that_communicate_keep_nothing_in_local_memory(kernel: Kernel):
     """32 bytes of stack cost 0.7 us at the start of a kernel, which others wait for."""
     if "tw::Lane lane" not in kernel.source:
@@ -270,6 +291,7 @@ RULES = (
     scopes_reach_who_looks,
     bulk_stores_are_over_before_a_release,
     bulk_loads_see_what_was_acquired,
+    copies_to_slots_are_read_behind_their_wait,
     multicast_addresses_are_fenced_from_others,
     kernels_that_communicate_keep_nothing_in_local_memory,
     puts_stand_behind_a_system_fence,

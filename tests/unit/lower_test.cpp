@@ -82,7 +82,7 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
         "specialise choose_inline canonicalise split_tasks choose_multimem check_ranks "
         "legalise_communication "
         "insert_launch_states lower_stacks stage_products lower_views canonicalise elide_releases "
-        "drain_copies infer_layouts fence_aliases hoist_invariants keep_channel_counts "
+        "drain_copies fill_ahead infer_layouts fence_aliases hoist_invariants keep_channel_counts "
         "share_operands place_waits split_roles split_mover ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }

@@ -29,6 +29,21 @@ void load_matrices(uint32_t (&words)[kMatrices], const void* row) {
   }
 }
 
+/// `ldmatrix.trans`: element r of column `lane / 4` of matrix j is in row r.
+inline void load_turned_matrices(uint32_t (&words)[4], const void* row) {
+  LaneWords own = {};
+  std::memcpy(own.data(), &row, sizeof(row));
+  const auto all = Cta::show(own);
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned j = 0; j < 4; ++j) {
+    for (unsigned half = 0; half < 2; ++half) {
+      const char* address = nullptr;
+      std::memcpy(&address, all[8 * j + lane % 4 * 2 + half].data(), sizeof(address));
+      std::memcpy(reinterpret_cast<char*>(&words[j]) + 2 * half, address + 2 * (lane / 4), 2);
+    }
+  }
+}
+
 /// `stmatrix`: row `lane / 4` of matrix j goes to the address that lane 8 j + lane / 4 gave.
 template <int kMatrices>
 void store_matrices(void* row, const uint32_t (&words)[kMatrices]) {

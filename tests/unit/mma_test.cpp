@@ -16,10 +16,10 @@
 
 namespace tilewire::device {
 
-float number(tf32 x) { return float_of_bits(x.bits); }
-float number(bf16 x) { return float_of_bits(static_cast<uint32_t>(x.bits) << 16); }
-float number(e4m3 x) { return widen(x); }
-float number(e5m2 x) { return widen(x); }
+inline float number(tf32 x) { return float_of_bits(x.bits); }
+inline float number(bf16 x) { return float_of_bits(static_cast<uint32_t>(x.bits) << 16); }
+inline float number(e4m3 x) { return widen(x); }
+inline float number(e5m2 x) { return widen(x); }
 
 namespace {
 

@@ -26,7 +26,8 @@ bool uses(const Statement& statement, const Value* value) {
 /// long to compile, and gain nothing.
 bool is_of_ring(const Statement& loop) {
   return std::ranges::any_of(loop.body().statements, [](const auto& statement) {
-    return statement->is("operand_load") || statement->is("skip_product") || is_staged(*statement);
+    return statement->is("operand_load") || statement->is("skip_product") ||
+           statement->is("fill_slot") || is_staged(*statement);
   });
 }
 

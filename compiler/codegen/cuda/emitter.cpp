@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
@@ -361,7 +362,9 @@ std::string CudaEmitter::shared(const Statement& statement) const {
 }
 
 std::string CudaEmitter::rows_place() const {
-  return fmt::format("staged + {}", plan_staging(program_).ring_bytes());
+  const int ring_bytes = has_roles_ ? plan_staging(program_).ring_bytes()
+                                    : plan_common_ring(program_, description_.target).ring_bytes();
+  return fmt::format("staged + {}", ring_bytes);
 }
 
 void CudaEmitter::include(std::string_view header) { includes_.emplace(header); }

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/kernel_writer.h"
 #include "compiler/codegen/cuda/multimem.h"
 #include "compiler/codegen/cuda/staging.h"
@@ -38,6 +39,7 @@ void KernelWriter::write_preamble() {
                     : std::string("uint64_t* const arrival_words = counter_words;"));
   }
   if (emitter_.has_roles()) writer.line("extern __shared__ __align__(1024) char staged[];");
+  write_common_ring();
   write_copier();
   write_barriers();
   write_network();
@@ -98,6 +100,16 @@ void KernelWriter::write_staging() {
     writer.close();
   }
   writer.line("StagedRing ring(staged, ring_barriers);");
+}
+
+/// The ring that all threads fill.
+void KernelWriter::write_common_ring() {
+  const CommonRingPlan plan = plan_common_ring(program_, description_.target);
+  if (plan.slot_bytes == 0) return;
+  emitter_.include("common_ring.cuh");
+  emitter_.writer_.line("extern __shared__ __align__(128) char staged[];");
+  emitter_.writer_.line(
+      fmt::format("tw::CommonRing<{}, {}> ring(staged);", plan.num_stages, plan.slot_bytes));
 }
 
 void KernelWriter::write_copier() {

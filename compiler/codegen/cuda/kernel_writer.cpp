@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/support/error.h"
 
@@ -154,7 +155,10 @@ std::string KernelWriter::argument_text(const ArgumentSlot& slot) {
 
 void KernelWriter::write_signature() {
   Writer& writer = emitter_.writer_;
-  const int num_ctas = resident_ctas(program_, max_threads_of_sm(description_.target));
+  const CommonRingPlan ring = plan_common_ring(program_, description_.target);
+  const int num_ctas = ring.slot_bytes > 0
+                           ? ring.num_ctas
+                           : resident_ctas(program_, max_threads_of_sm(description_.target));
   const std::string_view beside =
       emitter_.has_roles() ? "tw::kWarpgroupThreads" : "tw::kWarpThreads";
   writer.raw_line(

@@ -32,6 +32,7 @@ class KernelWriter {
   /// How many stages copies by the copy engine have, and where: the task's, where it has such.
   std::pair<int, std::string> copy_stages(bool for_task) const;
   void write_staging();
+  void write_common_ring();
   void write_peer_addresses();
   void write_multicast_addresses();
 

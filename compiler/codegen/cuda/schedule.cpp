@@ -29,9 +29,11 @@ bool is_constant_load(const Statement& statement) {
   return statement.is("tile_load") && statement.flag("constant");
 }
 
-/// Where the producer, or a consumer, learns what the other one has waited for.
+/// Where the producer, or a consumer, learns what the other one has waited for; or all threads, of
+/// each other.
 bool hears_of_waits(const Statement& statement) {
-  return is_staged(statement) || statement.is("skip_product") || statement.is("await_hand_over");
+  return statement.is("await_slot") || is_staged(statement) || statement.is("skip_product") ||
+         statement.is("await_hand_over");
 }
 
 bool is_fence(const Statement& statement) {

@@ -69,9 +69,14 @@ std::string story_of(const Statement& statement, const Artifact& description) {
   if (statement.is("arrive")) return "arrive";
   if (statement.op->effect == Effect::kSynchronises) return object_story(statement);
   if (statement.is("operand_load")) return "bring " + statement.operands.at(0)->name;
-  for (const char* name : {"staged_operand", "finish_product", "hand_over", "await_hand_over",
-                           "give_index", "take_index", "put_tile", "take_tile", "await_moves",
-                           "receive_tile", "finish_moves", "settle_moves"}) {
+  if (statement.is("copy_operand")) {
+    const Value* parameter = parameter_behind(statement.operands.at(0));
+    return parameter == nullptr ? "bring" : "bring " + parameter->name;
+  }
+  for (const char* name :
+       {"staged_operand", "finish_product", "hand_over", "await_hand_over", "begin_slots",
+        "fill_slot", "await_slot", "give_index", "take_index", "put_tile", "take_tile",
+        "await_moves", "receive_tile", "finish_moves", "settle_moves"}) {
     if (statement.is(name)) return "";
   }
   if (statement.is("fence_aliases")) return "";

@@ -144,7 +144,11 @@ class Planner {
       state = {};  // the threads meet inside
       state.busy.insert(place->second);
     }
-    if (statement.is("hand_over") || statement.is("join_task")) state = {};  // they meet inside
+    if (statement.is("begin_slots")) return step_begin_slots(statement, state);
+    if (statement.is("copy_operand")) return step_copy_operand(statement, state);
+    for (const char* name : {"hand_over", "join_task", "await_slot"}) {
+      if (statement.is(name)) state = {};  // they meet inside
+    }
     // Each warp tells the mover what it has done, and hears what the mover did.
     if (meets_mover(statement)) return;
     if (is_network(statement) && effect_of(statement) == Effect::kWrites) {
@@ -176,6 +180,27 @@ class Planner {
       meet_before(statement, state);
     }
     state.reads.insert(mapping);
+  }
+
+  /// Once, and not in front of the copies of each slot.
+  void step_begin_slots(const Statement& statement, State& state) {
+    bool meets = false;
+    for_each_statement(program_.body, [&](const Statement& copy) {
+      meets |= copy.is("copy_operand") && is_copied_too_early(copy, state);
+    });
+    if (meets) meet_before(statement, state);
+  }
+
+  /// Which thread reads what is none of its tile's.
+  void step_copy_operand(const Statement& statement, State& state) {
+    if (statement.flag("constant")) return;
+    if (is_copied_too_early(statement, state)) meet_before(statement, state);
+    state.reads.insert(anywhere(statement, parameter_behind(statement.operands.at(0))));
+  }
+  bool is_copied_too_early(const Statement& copy, const State& state) const {
+    if (copy.flag("constant")) return false;
+    const AccessMapping from = anywhere(copy, parameter_behind(copy.operands.at(0)));
+    return state.is_acquired || aliasing_.conflicts(state.writes, from);
   }
 
   void step_write(const Statement& statement, State& state) {

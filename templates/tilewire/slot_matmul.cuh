@@ -1,0 +1,90 @@
+// Products of operands that lie in a slot of a ring without roles (common_ring.cuh): all warps
+// multiply, each its rows of the result, by `mma.sync`.
+#pragma once
+
+#include "tilewire/common_ring.cuh"
+#include "tilewire/fragment_layout.cuh"
+#include "tilewire/mma.cuh"
+#include "tilewire/operators.cuh"
+
+namespace tilewire::device {
+
+/// Words as they lie in a slot become what the tensor cores read.
+template <typename Element>
+TILEWIRE_DEVICE void convert_words(uint32_t (&words)[4]) {
+  if constexpr (kKind<Element> == Kind::kFloat) {
+    TILEWIRE_UNROLL
+    for (int i = 0; i < 4; ++i) words[i] = to_tf32(float_of_bits(words[i])).bits;
+  }
+}
+
+/// The words of 16 lines of A, or of 16 columns of B, for one step along K.
+template <typename S>
+TILEWIRE_DEVICE void load_words(uint32_t (&words)[4], const char* tile, int lane, int lines,
+                                int step) {
+  const char* const row = tile + place_behind<S>(lane, lines, step);
+  if constexpr (S::kDepthIsContiguous) {
+    load_matrices(words, row);
+  } else {
+    load_turned_matrices(words, row);
+  }
+  convert_words<typename S::Element>(words);
+}
+
+/// sums += left · right, of 16 rows and 16 columns.
+template <typename L, typename R, typename Sum>
+TILEWIRE_DEVICE void multiply_words(Sum (&sums)[2][4], const uint32_t (&left)[4],
+                                    const uint32_t (&right)[4]) {
+  const typename Staged<typename L::Element>::type a{};
+  const typename Staged<typename R::Element>::type b{};
+  const uint32_t halves[2][2] = {{right[0], right[1]}, {right[2], right[3]}};
+  multiply_add(a, b, sums[0], left, halves[0]);
+  multiply_add(a, b, sums[1], left, halves[1]);
+}
+
+/// acc += left · right, of staged tiles `L` and `R` that lie at these bytes of the ring's slot.
+/// Each element's products are summed up from 0, in the order of K, and then added: the bits are
+/// those of `matmul`.
+template <typename L, int kLeftOffset, typename R, int kRightOffset, typename Sum, typename F,
+          typename RingType>
+TILEWIRE_DEVICE void multiply_slot(Tile<Sum, F>& acc, const RingType& ring) {
+  static_assert(L::kLines == F::kRows && R::kLines == F::kColumns && L::kDepth == R::kDepth);
+  static_assert(F::kIsFull && R::kLines % 16 == 0);
+  constexpr int kSteps = L::kDepth * L::kElementBytes / kMmaBytes;
+  const int lane = threadIdx.x % kWarpThreads;
+  const char* const left_tile = ring.slot() + kLeftOffset;
+  const char* const right_tile = ring.slot() + kRightOffset;
+  const int left_lane = left_place<L>(F::warp_row(threadIdx.x, 0), lane);
+  const int right_lane = right_place<R>(lane);
+  uint32_t left[F::kBlocks][kSteps][4];
+  TILEWIRE_UNROLL
+  for (int block = 0; block < F::kBlocks; ++block) {
+    TILEWIRE_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      load_words<L>(left[block][step], left_tile, left_lane, block * kWgmmaRows, step);
+    }
+  }
+  TILEWIRE_UNROLL
+  for (int column = 0; column < F::kColumns; column += 16) {
+    Sum sums[F::kBlocks][2][4] = {};
+    TILEWIRE_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      uint32_t right[4];
+      load_words<R>(right, right_tile, right_lane, column, step);
+      TILEWIRE_UNROLL
+      for (int block = 0; block < F::kBlocks; ++block) {
+        multiply_words<L, R>(sums[block], left[block][step], right);
+      }
+    }
+    TILEWIRE_UNROLL
+    for (int block = 0; block < F::kBlocks; ++block) {
+      TILEWIRE_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        const int slot = block * F::kBlockSlots + column / 2 + i;
+        acc.set(slot, Add::of(acc.get(slot), sums[block][i / 4][i % 4]));
+      }
+    }
+  }
+}
+
+}  // namespace tilewire::device
