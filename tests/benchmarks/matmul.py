@@ -2,7 +2,7 @@
 
     python tests/benchmarks/matmul.py [--json result.json] [--dtype bf16 fp8]
         [--shapes 4096x8192x14336,1024] [--tiles 128x256x64x4 128x256x64x4:g8:c2 …]
-        [--regimes rested sustained] [--rounds 7]
+        [--regimes rested sustained] [--rounds 7] [--architecture sm_90]
 
 C = A · Bᵀ, inputs N(0, 1), f32 sums. Each call takes the next of several sets of buffers, beyond
 the L2 cache; 10 to 100 calls, about half a millisecond if they can, are one CUDA graph; candidates
@@ -10,6 +10,8 @@ take turns. Rested: half a second's rest before one graph. Sustained: calls of 0
 rest. Figures are medians of rounds.
 `--tiles` names what to try, tile sizes and stages, group, cluster, static extents, grid and parts
 of K (`Variant.parse`); all are checked against float64 before they are timed.
+`--architecture`: what tilewire compiles for, if not for this GPU's own, `sm_90a`: without wgmma its
+products stand beside those whose operands go through registers.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import product_arguments
 import tilewire as tw
 import torch
-from matmul_kernels import matmul, matmul_split_k, matmul_static
+from architecture import compiled_for
+from matmul_kernels import matmul, matmul_split_k, matmul_static, matmul_through_registers
 from product_report import (
     Shape,
     Variant,
@@ -39,6 +42,7 @@ from regimes import Candidate, Clocks, regimes
 from tilewire.ops.tiling import SMS, Tiling, choose_tiling_of_product, num_tiles
 from timing import machine, write
 
+HOPPER = "sm_90a"
 DTYPES = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
 # Beside the one that tilewire.ops chooses. Per number of rows of C, for 2 bytes; the first that is
 # large enough.
@@ -141,20 +145,26 @@ def of_libraries(buffers: Buffers) -> dict[str, Callable[[int], None]]:
     return {"cuBLASLt fast": scaled(True), "cuBLASLt": scaled(False)}
 
 
-def of_tilewire(buffers: Buffers, variants: list[Variant]) -> dict[str, Callable[[int], None]]:
+def of_tilewire(
+    buffers: Buffers, variants: list[Variant], architecture: str
+) -> dict[str, Callable[[int], None]]:
     calls = {}
-    for variant in variants:
-        kernel = matmul_static if variant.is_static else matmul
-        if variant.splits > 1:
-            kernel = matmul_split_k
+
+    def add(name: str, kernel: tw.Kernel, variant: Variant) -> None:
         launch = kernel[variant.grid or tw.auto]
         extra = buffers.parts(variant)
 
-        def call(i: int, launch=launch, variant=variant, extra=extra) -> None:
+        def call(i: int) -> None:
             a, b, c = buffers.sets[i]
             launch(a, b, *extra, c, **variant.constants())
 
-        calls[f"tilewire {variant}"] = call
+        calls[f"{name} {variant}"] = call
+
+    for variant in variants:
+        kernel = matmul_static if variant.is_static else matmul
+        add("tilewire", matmul_split_k if variant.splits > 1 else kernel, variant)
+        if architecture != HOPPER and variant.splits == 1:
+            add("through registers", matmul_through_registers, variant)
     return calls
 
 
@@ -170,9 +180,11 @@ def split_variants(shape: Shape) -> list[Variant]:
     return variants
 
 
-def default_variants(shape: Shape, dtype: str) -> list[Variant]:
+def default_variants(shape: Shape, dtype: str, architecture: str) -> list[Variant]:
     texts = next(texts for rows, texts in TILES.items() if rows >= shape.M)
-    chosen = choose_tiling_of_product(tw.Target("sm_90a"), shape.M, shape.N, tw.bf16)
+    if architecture != HOPPER:
+        texts = ["128x128x32x4", "256x128x32x4"]
+    chosen = choose_tiling_of_product(tw.Target(architecture), shape.M, shape.N, tw.bf16)
     variants = [Variant(**vars(chosen)), *map(Variant.parse, texts), *split_variants(shape)]
     variants = list(dict.fromkeys(variants))
     if dtype == "fp8":  # as many bytes, summed in f32 and as the tensor cores do
@@ -186,9 +198,10 @@ def default_variants(shape: Shape, dtype: str) -> list[Variant]:
 
 def measure(shape: Shape, dtype: str, arguments: argparse.Namespace) -> dict:
     buffers = Buffers(shape, dtype)
-    variants = arguments.tiles or default_variants(shape, dtype)
+    architecture = arguments.architecture
+    variants = arguments.tiles or default_variants(shape, dtype, architecture)
     libraries = of_libraries(buffers)
-    calls = {**libraries, **of_tilewire(buffers, variants)}
+    calls = {**libraries, **of_tilewire(buffers, variants, architecture)}
     calls_of_graph = shape.calls_of_graph(1 if dtype == "fp8" else 2)
     candidates, failed = [], {}
     for name, call in calls.items():
@@ -204,7 +217,7 @@ def measure(shape: Shape, dtype: str, arguments: argparse.Namespace) -> dict:
             times = regime.measure(candidates)
         found = summary(shape, times)
         found["clocks"] = clocks.summary()
-        ours = [name for name in calls if name not in libraries]
+        ours = [name for name in calls if name.startswith("tilewire")]
         found["library_over_tilewire"] = ratio(found["us"], ours, libraries)
         result[regime.name] = found
     return result
@@ -212,7 +225,14 @@ def measure(shape: Shape, dtype: str, arguments: argparse.Namespace) -> dict:
 
 def main() -> None:
     arguments = product_arguments.of_matmul(description=__doc__)
+    with compiled_for(arguments.architecture):
+        run(arguments)
+
+
+def run(arguments: argparse.Namespace) -> None:
     result: dict = {"benchmark": "matmul", "machine": machine()}
+    if arguments.architecture != HOPPER:
+        result["architecture"] = arguments.architecture
     for dtype in arguments.dtype:
         result[dtype] = {}
         for shape in arguments.shapes:

@@ -22,6 +22,7 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
 def of_matmul(given: list[str] | None = None, description: str | None = None) -> argparse.Namespace:
     parser = _parser(description)
     parser.add_argument("--dtype", nargs="+", choices=["bf16", "fp8"], default=["bf16"])
+    parser.add_argument("--architecture", default="sm_90a", help="what tilewire compiles for")
     every = list(dict.fromkeys([*LARGE, *SMALL_M, *CUBES, *FEW_ROWS, *LONG_K]))
     parser.add_argument("--shapes", type=parse_shapes, default=every)
     return parser.parse_args(given)
