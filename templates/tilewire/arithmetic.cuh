@@ -103,13 +103,37 @@ TILEWIRE_FUNCTION(bit_and, And)
 TILEWIRE_FUNCTION(bit_or, Or)
 TILEWIRE_FUNCTION(bit_xor, Xor)
 
+/// `floordiv`, a bit of the quotient at a time: slow, in few registers, and no call of a function,
+/// over which a role of few registers (roles.cuh) could keep none of its own.
+TILEWIRE_DEVICE int64_t floordiv_by_bits(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  const uint64_t divisor = b < 0 ? 0 - uint64_t(b) : uint64_t(b);
+  uint64_t quotient = a < 0 ? 0 - uint64_t(a) : uint64_t(a);  // its bits make room for the result's
+  uint64_t rest = 0;
+  TILEWIRE_ROLLED
+  for (int i = 0; i < 64; ++i) {
+    rest = rest << 1 | quotient >> 63;
+    quotient <<= 1;
+    if (rest >= divisor) {
+      rest -= divisor;
+      quotient |= 1;
+    }
+  }
+  if ((a < 0) != (b < 0)) quotient = 0 - quotient - (rest != 0 ? 1 : 0);
+  return wrap<int64_t>(quotient);
+}
+
 /// `floordiv` of indices by what only the launch knows. They are numbers of tiles, as a rule:
 /// small, not negative, and many of them below the divisor, so that they need no division of 64
 /// bits, which takes a hundred instructions.
 TILEWIRE_DEVICE int64_t floordiv_index(int64_t a, int64_t b) {
   if (a >= 0 && a < b) return 0;
   if ((uint64_t(a) | uint64_t(b)) >> 32 == 0 && b != 0) return uint32_t(a) / uint32_t(b);
+#if defined(TILEWIRE_FEW_REGISTERS)
+  return floordiv_by_bits(a, b);
+#else
   return FloorDivide::of(a, b);
+#endif
 }
 /// `mod` of the same.
 TILEWIRE_DEVICE int64_t mod_index(int64_t a, int64_t b) {

@@ -14,6 +14,19 @@ inline constexpr bool kHasStoreMatrices = false;
 inline constexpr bool kHasStoreMatrices = true;
 #endif
 
+/// threadIdx.x, for what follows from it at one use. Where a kernel has few registers to spare, as
+/// it says, both are computed each time: the compiler would do it once, in front of the loop over
+/// tiles, and keep dozens of places in registers over all products.
+TILEWIRE_DEVICE unsigned this_thread() {
+#if defined(TILEWIRE_FEW_REGISTERS)
+  unsigned thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+#else
+  return threadIdx.x;
+#endif
+}
+
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 /// Four matrices of 8 rows of 16 bytes to shared memory; each lane names one row.
 TILEWIRE_DEVICE void store_matrices(void* row, const uint32_t (&words)[4]) {
@@ -54,7 +67,7 @@ TILEWIRE_DEVICE uint32_t pair_of(const Lazy<Op, T, L, A...>& lazy, int slot) {
 template <typename R, typename TileType>
 TILEWIRE_DEVICE void put_lines(const TileType& tile, int slot, char* piece) {
   using T = typename Operand<TileType>::Element;
-  const int lane = threadIdx.x % kWarpThreads;
+  const int lane = this_thread() % kWarpThreads;
   if constexpr (sizeof(T) == 2 && !kHasStoreMatrices) {
     TILEWIRE_UNROLL
     for (int i = 0; i < R::kPieceSlots; i += 2) {
@@ -132,7 +145,7 @@ TILEWIRE_DEVICE void store_inside(const A& access, int index, T* from) {
 /// is computed anew at each call: else offsets of rows that depend on it are kept over the
 /// products.
 TILEWIRE_DEVICE int thread_of_rows() {
-  int thread = static_cast<int>(threadIdx.x);
+  int thread = static_cast<int>(this_thread());
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("" : "+r"(thread));
 #endif
@@ -212,58 +225,89 @@ TILEWIRE_DEVICE void load_inside(const A& access, int index, T* to) {
   }
 }
 
-/// `load` of a tile in the layout of products: vectors of rows come from memory and find their
-/// threads through shared memory, piece by piece, the next piece under way meanwhile. `shared` as
-/// for `to_rows`.
-template <typename ResultTile, int kVector, Cache kCache = Cache::kDefault, typename A>
-TILEWIRE_DEVICE ResultTile load_rows(const A& access, void* shared) {
-  using T = typename ResultTile::Element;
-  using F = typename ResultTile::Layout;
-  constexpr int kNow = row_vector(kVector, F::kColumns, static_cast<int>(sizeof(T)));
+/// A tile in the layout of products `F` on its way from memory: vectors of rows find their threads
+/// through shared memory, piece by piece, the next piece under way meanwhile. `shared` as for
+/// `to_rows`.
+template <typename T, typename F, int kVector, Cache kCache, typename A>
+class IncomingRows {
+  static constexpr int kNow = row_vector(kVector, F::kColumns, static_cast<int>(sizeof(T)));
   using R = FragmentRows<F, static_cast<int>(sizeof(T)), kNow>;
   using W = typename Word<kNow * sizeof(T)>::type;
-  constexpr int kWords = R::kPieceSlots / kNow;  // of a thread's part of a piece
-  ResultTile result;
-  if (!F::has_rows(threadIdx.x)) return result;
-  const int thread = thread_of_rows();
-  const int lane = thread % kWarpThreads;
-  const WholeRows exist = access.whole_rows();
-  const bool has_all = exist.first == 0 && exist.last == F::kRows;
-  char* piece = static_cast<char*>(shared) + thread / kWarpThreads * R::kPieceBytes;
-  const auto place = [&](int at) {
-    return reinterpret_cast<T*>(piece + R::offset(R::line(at), R::place(at)));
-  };
-  W words[kWords];
-  const auto fetch_piece = [&](int i) {
-    TILEWIRE_UNROLL
-    for (int k = 0; k < kWords; ++k) {
-      const int slot = i * R::kPieceSlots + k * kNow;
-      const int64_t offset = access.offset(R::row(thread, slot), R::column(thread, slot));
-      words[k] = fetch<kCache>(word_at<W>(access.pointer + offset));
-    }
-  };
-  if (has_all) fetch_piece(0);
-  TILEWIRE_UNROLL
-  for (int i = 0; i < R::kPieces; ++i) {
+  static constexpr int kWords = R::kPieceSlots / kNow;  // of a thread's part of a piece
+
+ public:
+  static constexpr int kPieces = R::kPieces;
+  static constexpr int kPieceSlots = R::kPieceSlots;
+  /// Where a piece belongs in the registers of a tile.
+  static TILEWIRE_CONSTEXPR int slot_of(int piece) { return R::fragment_slot(piece); }
+  static TILEWIRE_CONSTEXPR int piece_at(int slot) {
+    return slot / F::kBlockSlots * R::kAcross + slot % F::kBlockSlots / R::kPieceSlots;
+  }
+
+  TILEWIRE_DEVICE IncomingRows(const A& access, void* shared)
+      : access_(access), thread_(thread_of_rows()) {
+    const WholeRows exist = access.whole_rows();
+    has_all_ = exist.first == 0 && exist.last == F::kRows;
+    piece_ = static_cast<char*>(shared) + thread_ / kWarpThreads * R::kPieceBytes;
+    if (F::has_rows(thread_) && has_all_) fetch_piece(0);
+  }
+
+  /// The next piece, number `i`, into the registers of `tile` from `slot` on.
+  template <typename TileType>
+  TILEWIRE_DEVICE void take(TileType& tile, int slot, int i) {
+    if (!F::has_rows(thread_)) return;
     __syncwarp();  // the piece before is read
-    if (has_all) {
+    if (has_all_) {
       TILEWIRE_UNROLL
-      for (int k = 0; k < kWords; ++k) *word_at<W>(place(R::vector(thread, k * kNow))) = words[k];
+      for (int k = 0; k < kWords; ++k) {
+        *word_at<W>(place(R::vector(thread_, k * kNow))) = words_[k];
+      }
       if (i + 1 < R::kPieces) fetch_piece(i + 1);
     } else {
       TILEWIRE_ROLLED
       for (int j = 0; j < R::kPieceSlots; j += kNow) {
-        load_inside<kNow, kCache>(access, R::element(thread, i * R::kPieceSlots + j),
-                                  place(R::vector(thread, j)));
+        load_inside<kNow, kCache>(access_, R::element(thread_, i * R::kPieceSlots + j),
+                                  place(R::vector(thread_, j)));
       }
     }
     __syncwarp();
+    const int lane = thread_ % kWarpThreads;
     TILEWIRE_UNROLL
     for (int k = 0; k < R::kPieceSlots; k += 2) {
       const int row = lane / 4 + k / 2 % 2 * 8;
-      take_pair(result, R::fragment_slot(i) + k, piece + R::offset(row, k / 4 * 8 + lane % 4 * 2));
+      take_pair(tile, slot + k, piece_ + R::offset(row, k / 4 * 8 + lane % 4 * 2));
     }
   }
+
+ private:
+  TILEWIRE_DEVICE T* place(int at) const {
+    return reinterpret_cast<T*>(piece_ + R::offset(R::line(at), R::place(at)));
+  }
+  TILEWIRE_DEVICE void fetch_piece(int i) {
+    TILEWIRE_UNROLL
+    for (int k = 0; k < kWords; ++k) {
+      const int slot = i * R::kPieceSlots + k * kNow;
+      const int64_t offset = access_.offset(R::row(thread_, slot), R::column(thread_, slot));
+      words_[k] = fetch<kCache>(word_at<W>(access_.pointer + offset));
+    }
+  }
+
+  A access_;
+  int thread_;
+  bool has_all_;
+  char* piece_;
+  W words_[kWords];
+};
+
+/// `load` of a tile in the layout of products.
+template <typename ResultTile, int kVector, Cache kCache = Cache::kDefault, typename A>
+TILEWIRE_DEVICE ResultTile load_rows(const A& access, void* shared) {
+  using Rows =
+      IncomingRows<typename ResultTile::Element, typename ResultTile::Layout, kVector, kCache, A>;
+  ResultTile result;
+  Rows rows(access, shared);
+  TILEWIRE_UNROLL
+  for (int i = 0; i < Rows::kPieces; ++i) rows.take(result, Rows::slot_of(i), i);
   return result;
 }
 

@@ -69,18 +69,61 @@ template <typename T, typename L, typename LazyType>
 TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy);
 
 /// A slice that is repeated (shape.cuh).
-template <typename T, typename L, typename S>
+template <typename T, typename L, typename S, typename E>
 struct Spread;
-template <typename T, typename L, typename S>
-TILEWIRE_DEVICE T element(const Spread<T, L, S>& spread, int slot);
-template <typename T, typename L, typename S>
-TILEWIRE_DEVICE auto wide(const Spread<T, L, S>& spread, int slot);
+template <typename T, typename L, typename S, typename E>
+TILEWIRE_DEVICE T element(const Spread<T, L, S, E>& spread, int slot);
+template <typename T, typename L, typename S, typename E>
+TILEWIRE_DEVICE auto wide(const Spread<T, L, S, E>& spread, int slot);
+
+/// Some of the slots of a tile, and a tile that comes so (pieces.cuh).
+template <typename T, typename L, int kCount>
+struct TilePiece;
+template <typename T, typename L, int kCount>
+TILEWIRE_DEVICE T element(const TilePiece<T, L, kCount>& piece, int slot);
+template <typename T, typename L, int kCount>
+TILEWIRE_DEVICE auto wide(const TilePiece<T, L, kCount>& piece, int slot);
+template <typename T, typename L, typename Source>
+struct InPieces;
+template <typename T, typename L, typename Source>
+TILEWIRE_DEVICE auto wide(const InPieces<T, L, Source>&, int) {
+  return widen(T{});  // for its type: elements are those of pieces
+}
+
+/// Slots of the largest piece that some part of an expression comes in (pieces.cuh), which is then
+/// computed so: the first slots, the ones behind them, each once. 0: none does.
+template <typename A>
+inline constexpr int kPieceSlots = 0;
+template <typename Op, typename T, typename L>
+inline constexpr int kPieceSlots<Lazy<Op, T, L>> = 0;
+template <typename Op, typename T, typename L, typename A, typename... Rest>
+inline constexpr int kPieceSlots<Lazy<Op, T, L, A, Rest...>> =
+    kPieceSlots<A> > kPieceSlots<Lazy<Op, T, L, Rest...>> ? kPieceSlots<A>
+                                                          : kPieceSlots<Lazy<Op, T, L, Rest...>>;
+
+/// An expression for `kCount` of its slots, from `first` on.
+template <int kCount, typename A>
+TILEWIRE_DEVICE decltype(auto) piece_of(const A& a, int first) {
+  if constexpr (kPieceSlots<A> == 0) {
+    return (a);
+  } else {
+    return a.template piece<kCount>(first);
+  }
+}
+template <typename Op, typename T, typename L, typename... A>
+TILEWIRE_DEVICE auto lazily(const A&... a) {
+  return Lazy<Op, T, L, A...>{a...};
+}
 
 template <typename Op, typename T, typename L, typename A>
 struct Lazy<Op, T, L, A> {
   typename Operand<A>::Held a;
   /// The element before it is rounded to T.
   TILEWIRE_DEVICE auto wide(int slot) const { return Op::of(device::wide(a, slot)); }
+  template <int kCount>
+  TILEWIRE_DEVICE auto piece(int first) const {
+    return lazily<Op, T, L>(piece_of<kCount>(a, first));
+  }
   TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
 };
 
@@ -90,6 +133,10 @@ struct Lazy<Op, T, L, A, B> {
   typename Operand<B>::Held b;
   TILEWIRE_DEVICE auto wide(int slot) const {
     return Op::of(device::wide(a, slot), device::wide(b, slot));
+  }
+  template <int kCount>
+  TILEWIRE_DEVICE auto piece(int first) const {
+    return lazily<Op, T, L>(piece_of<kCount>(a, first), piece_of<kCount>(b, first));
   }
   TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
 };
@@ -101,6 +148,11 @@ struct Lazy<Op, T, L, A, B, C> {
   typename Operand<C>::Held c;
   TILEWIRE_DEVICE auto wide(int slot) const {
     return Op::of(device::wide(a, slot), device::wide(b, slot), device::wide(c, slot));
+  }
+  template <int kCount>
+  TILEWIRE_DEVICE auto piece(int first) const {
+    return lazily<Op, T, L>(piece_of<kCount>(a, first), piece_of<kCount>(b, first),
+                            piece_of<kCount>(c, first));
   }
   TILEWIRE_DEVICE operator Tile<T, L>() const { return materialise<T, L>(*this); }
 };
@@ -122,17 +174,30 @@ TILEWIRE_DEVICE auto wide(const Lazy<Op, T, L, A...>& lazy, int slot) {
   return widen(element(lazy, slot));
 }
 
+/// Slots [first, last) of a tile that an expression gives.
 template <typename T, typename L, typename LazyType>
-TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy) {
-  Tile<T, L> result;
+TILEWIRE_DEVICE void compute(Tile<T, L>& result, const LazyType& lazy, int first, int last) {
   if constexpr (kIsPaired<T, L>) {
     TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; i += 2) {
+    for (int i = first; i < last; i += 2) {
       result.pairs[i / 2] = narrow_pair(T(), lazy.wide(i), lazy.wide(i + 1));
     }
   } else {
     TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; ++i) result.set(i, Narrow<T>::of(lazy.wide(i)));
+    for (int i = first; i < last; ++i) result.set(i, Narrow<T>::of(lazy.wide(i)));
+  }
+}
+template <typename T, typename L, typename LazyType>
+TILEWIRE_DEVICE Tile<T, L> materialise(const LazyType& lazy) {
+  Tile<T, L> result;
+  if constexpr (kPieceSlots<LazyType> == 0) {
+    compute(result, lazy, 0, L::kRegisters);
+  } else {
+    constexpr int kCount = kPieceSlots<LazyType>;
+    TILEWIRE_UNROLL
+    for (int i = 0; i < L::kRegisters; i += kCount) {
+      compute(result, piece_of<kCount>(lazy, i), i, i + kCount);
+    }
   }
   return result;
 }

@@ -13,8 +13,10 @@ namespace tilewire::device {
 TILEWIRE_CONSTEXPR int producer_registers(int threads) {
   return threads == 2 * kWarpgroupThreads ? 40 : 32;
 }
-TILEWIRE_CONSTEXPR int consumer_registers(int threads) {
-  return threads == 2 * kWarpgroupThreads ? 232 : 160;
+TILEWIRE_CONSTEXPR int consumer_registers(int threads, int producer) {
+  const int warpgroups = threads / kWarpgroupThreads;
+  const int all = warpgroups == 2 ? 3 * 168 : 4 * 128;
+  return (all - producer) / warpgroups / 8 * 8;
 }
 
 #if defined(__CUDACC__)
@@ -36,17 +38,18 @@ TILEWIRE_DEVICE bool is_mover() {
 }
 
 /// First in the producer's branch.
-template <int kThreads>
+template <int kThreads, int kProducer = producer_registers(kThreads)>
 TILEWIRE_DEVICE void give_registers() {
   if constexpr (kThreads > kWarpgroupThreads) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers(kThreads)));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducer));
   }
 }
 /// First in the consumers' branch.
-template <int kThreads>
+template <int kThreads, int kProducer = producer_registers(kThreads)>
 TILEWIRE_DEVICE void take_registers() {
   if constexpr (kThreads > kWarpgroupThreads) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers(kThreads)));
+    asm volatile(
+        "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers(kThreads, kProducer)));
   }
 }
 #endif

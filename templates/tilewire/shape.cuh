@@ -42,41 +42,68 @@ TILEWIRE_DEVICE ResultTile relayout(const TileType& tile, void* shared) {
 }
 
 /// A slice, repeated over the rows or columns of `L`, an expression like those of element-wise
-/// operators: each thread holds what it needs.
-template <typename T, typename L, typename S>
+/// operators: each thread holds what it needs, or gets it in pieces (`E`, pieces.cuh).
+template <typename T, typename L, typename S, typename E = Tile<T, S>>
 struct Spread {
-  Tile<T, S> slice;
+  E slice;
+  TILEWIRE_DEVICE auto wide(int slot) const {
+    return device::wide(slice, S::template slot<L>(slot));
+  }
+  template <int kCount>
+  TILEWIRE_DEVICE auto piece(int first) const {
+    auto some = piece_of<kCount / 2>(slice, S::template slot<L>(first));
+    return Spread<T, L, S, decltype(some)>{some};
+  }
   TILEWIRE_DEVICE operator Tile<T, L>() const {
-    Tile<T, L> result;
-    TILEWIRE_UNROLL
-    for (int i = 0; i < L::kRegisters; ++i) result.set(i, slice.get(S::template slot<L>(i)));
-    return result;
+    if constexpr (kPieceSlots<Spread> > 0) {
+      return materialise<T, L>(*this);
+    } else {
+      Tile<T, L> result;
+      TILEWIRE_UNROLL
+      for (int i = 0; i < L::kRegisters; ++i) result.set(i, slice.get(S::template slot<L>(i)));
+      return result;
+    }
   }
 };
 
+template <typename T, typename L, typename S, typename E>
+struct Operand<Spread<T, L, S, E>> {
+  using Element = T;
+  using Layout = L;
+  using Held = Spread<T, L, S, E>;
+  static constexpr bool kIsTile = true;
+};
 template <typename T, typename L, typename S>
-struct Operand<Spread<T, L, S>> {
+struct Operand<Spread<T, L, S, Tile<T, S>>> {
   using Element = T;
   using Layout = L;
   using Held = const Spread<T, L, S>&;
   static constexpr bool kIsTile = true;
 };
+/// Of a slice over columns, each of whose slots two rows of `L` have one of.
+template <typename T, typename L, typename S, typename E>
+inline constexpr int kPieceSlots<Spread<T, L, S, E>> = 2 * kPieceSlots<E>;
 
-template <typename T, typename L, typename S>
-TILEWIRE_DEVICE T element(const Spread<T, L, S>& spread, int slot) {
-  return spread.slice.get(S::template slot<L>(slot));
+template <typename T, typename L, typename S, typename E>
+TILEWIRE_DEVICE T element(const Spread<T, L, S, E>& spread, int slot) {
+  return element(spread.slice, S::template slot<L>(slot));
 }
-template <typename T, typename L, typename S>
-TILEWIRE_DEVICE auto wide(const Spread<T, L, S>& spread, int slot) {
-  return wide(spread.slice, S::template slot<L>(slot));
+template <typename T, typename L, typename S, typename E>
+TILEWIRE_DEVICE auto wide(const Spread<T, L, S, E>& spread, int slot) {
+  return spread.wide(slot);
 }
 
 /// The slice of a tile in the layout of `ResultTile`, repeated to that tile.
 template <typename ResultTile, typename SliceTile>
 TILEWIRE_DEVICE auto spread(const SliceTile& slice) {
   using T = typename Operand<SliceTile>::Element;
+  using L = typename ResultTile::Layout;
   using S = typename Operand<SliceTile>::Layout;
-  return Spread<T, typename ResultTile::Layout, S>{slice};
+  if constexpr (kPieceSlots<SliceTile> > 0) {
+    return Spread<T, L, S, SliceTile>{slice};
+  } else {
+    return Spread<T, L, S>{slice};
+  }
 }
 
 /// The element at `indices` of a tile of shape `Shape`, for every thread; outside it is 0.

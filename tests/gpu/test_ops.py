@@ -11,7 +11,7 @@ if not torch.cuda.is_available():
 
 import tilewire as tw
 from ops_on_gpus import FORMS, OPS, TILING, Run, options_for, to_gpu, to_host
-from ops_problems import Problem
+from ops_problems import PARTS, Problem
 from tilewire import ops
 from tilewire.ops import shard_copies
 
@@ -24,7 +24,7 @@ def small_copies(monkeypatch):
     monkeypatch.setattr(shard_copies, "PIECE_BYTES", 10_000)
 
 
-def run_all(comm, name, shapes, mode="fused", tiling=TILING, **form):
+def run_all(comm, name, shapes, mode="fused", tiling=TILING, largest=(301, 384), **form):
     """Launches in a row, of which none waits for the host; then all results."""
     op_name, options = OPS[name][0], options_for(comm, name)
     made, runs, results = {}, [], []
@@ -32,8 +32,8 @@ def run_all(comm, name, shapes, mode="fused", tiling=TILING, **form):
         problem = Problem(op_name, comm.size, *shape, dtype="bf16", seed=seed, **form)
         key = None if problem.is_reducing else problem.K
         if key not in made:
-            largest = Problem(op_name, comm.size, 301, 384, problem.K, dtype="bf16", **form)
-            made[key] = largest.make(comm, mode=mode, tiling=tiling, **options)
+            whole = Problem(op_name, comm.size, *largest, problem.K, dtype="bf16", **form)
+            made[key] = whole.make(comm, mode=mode, tiling=tiling, **options)
         runs.append(Run(comm, problem))
         result = runs[-1](made[key])
         # An all-reduce's result is overwritten by the next one.
@@ -69,6 +69,18 @@ def test_an_epilogue_on_virtual_ranks(virtual, name):
 @pytest.mark.parametrize("name", OPS)
 def test_the_tiling_that_is_chosen(virtual, name):
     run_all(virtual, name, [(301, 384, 520)], tiling=None)
+
+
+LARGE = ops.Tiling(BM=128, BN=256, BK=64, STAGES=4)
+
+
+@pytest.mark.parametrize("form", [*FORMS, {"parts": PARTS, "activation": "silu_and_mul"}], ids=str)
+@pytest.mark.parametrize("name", [each for each in OPS if "channels" not in each])
+def test_large_tiles(virtual, name, form):
+    """What is added to them comes in pieces; tiles and their vectors are cut by edges, too."""
+    columns = 384 if form.get("activation") == "silu_and_mul" else 323
+    shapes = [(301, columns, 200), (520, 512, 136)]
+    run_all(virtual, name, shapes, tiling=LARGE, largest=(520, 512), **form)
 
 
 @pytest.mark.parametrize("operand", ["f16", "e4m3", "f32"])

@@ -175,16 +175,20 @@ void emit_tile_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   require_layout(access.where, result->type, statement);
   require_layout(access.other, result->type, statement);
   emitter.include("memory.cuh");
+  const bool in_pieces = emitter.comes_in_pieces(result);
+  const auto define = [&](std::string_view function, int vector, std::string_view shared) {
+    const std::string text = fmt::format(
+        "tw::{}<{}, {}{}>({}{})", function, emitter.type(result->type), vector,
+        cache_text(statement), access_text(access, result->type, statement, emitter, true), shared);
+    return in_pieces ? emitter.define_in_pieces(result, text, hint)
+                     : emitter.define_here(result, text, hint);
+  };
   if (goes_as_rows(statement)) {
     emitter.include("fragment_rows.cuh");
-    return emitter.define_here(
-        result,
-        fmt::format("tw::load_rows<{}, {}{}>({}, {})", emitter.type(result->type), access.vector,
-                    cache_text(statement),
-                    access_text(access, result->type, statement, emitter, true),
-                    emitter.rows_place()),
-        hint);
+    return define(in_pieces ? "rows_in_pieces" : "load_rows", access.vector,
+                  ", " + emitter.rows_place());
   }
+  if (in_pieces) return define("columns_in_pieces", vector_of(access, result->type), "");
   std::string arguments = access_text(access, result->type, statement, emitter);
   const bool has_other = access.other != nullptr && !is_plain(access);
   if (has_other || access.where != nullptr) arguments += ", " + other;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/cuda/kernel_writer.h"
+#include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/codegen/cuda/schedule.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/mover.h"
@@ -170,18 +171,21 @@ void KernelWriter::write_while(const Statement& loop) {
 /// don't need, the consumers take.
 void KernelWriter::write_roles(const Statement& split) {
   Writer& writer = emitter_.writer_;
-  write_staging();
-  writer.blank();
-  writer.open("if (tw::is_producer<kThreads>())");
-  writer.line("tw::give_registers<kThreads>();");
-  writer.open("if (tw::is_loader<kThreads>())");
-  is_in_producer_ = true;
   const Statement* mover = nullptr;
   const Statement* task = nullptr;
   for (const auto& statement : split.regions.at(0).statements) {
     if (is_movers(*statement)) mover = statement.get();
     if (is_task(*statement)) task = statement.get();
   }
+  const int producer = producer_registers_of(program_);
+  const std::string registers_of =
+      producer > 0 ? fmt::format("kThreads, {}", producer) : "kThreads";
+  write_staging();
+  writer.blank();
+  writer.open("if (tw::is_producer<kThreads>())");
+  writer.line(fmt::format("tw::give_registers<{}>();", registers_of));
+  writer.open("if (tw::is_loader<kThreads>())");
+  is_in_producer_ = true;
   write_region(split.regions.at(0));
   writer.close();
   if (mover != nullptr) {
@@ -194,7 +198,7 @@ void KernelWriter::write_roles(const Statement& split) {
   if (task != nullptr) write_task(*task);
   is_in_producer_ = false;
   writer.reopen("else");
-  writer.line("tw::take_registers<kThreads>();");
+  writer.line(fmt::format("tw::take_registers<{}>();", registers_of));
   emitter_.forget_place();
   write_region(split.regions.at(1));
   writer.close();

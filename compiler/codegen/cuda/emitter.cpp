@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/codegen/cuda/common_ring.h"
+#include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op.h"
@@ -20,6 +21,8 @@ namespace {
 
 /// A longer expression gets a variable even where it is used once.
 constexpr std::size_t kMaxInlined = 80;
+/// Of tiles where registers are few: a variable would be as many of them as the tile has.
+constexpr std::size_t kMaxInlinedTile = 400;
 
 const Attribute* constant_of(const Value* value) {
   const Statement* definition = value->definition;
@@ -49,6 +52,7 @@ CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
       description_(description),
       plan_(plan_synchronisation(lowered)),
       has_roles_(tilewire::has_roles(lowered)),
+      has_few_registers_(tilewire::has_few_registers(lowered)),
       has_task_(find_task(lowered) != nullptr) {
   const auto collect = [this](const auto& self, const Region& region, const Region* loop) -> void {
     loops_[&region] = loop;
@@ -64,6 +68,7 @@ CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
     }
   };
   collect(collect, program_.body, nullptr);
+  if (has_few_registers_) pieces_ = plan_pieces(lowered);
 }
 
 void CudaEmitter::bind(const Value* value, std::string text, Binding binding) {
@@ -120,8 +125,14 @@ bool CudaEmitter::divides(const Value* value) const {
 }
 
 bool CudaEmitter::is_inlined(const Value* value, const std::string& text) const {
+  if (pieces_.in_pieces.contains(value)) return true;
+  if (pieces_.computed.contains(value)) return false;
   const auto found = uses_.find(value);
-  if (found == uses_.end() || found->second.count != 1 || text.size() > kMaxInlined) return false;
+  const bool is_dear = has_few_registers_ && value->type.is_tile();
+  if (found == uses_.end() || found->second.count != 1 ||
+      text.size() > (is_dear ? kMaxInlinedTile : kMaxInlined)) {
+    return false;
+  }
   const Statement& user = *found->second.user;
   const Region* region = regions_.at(value->definition);
   const bool is_same_region = found->second.region == region;

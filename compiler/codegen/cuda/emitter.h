@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/codegen/cuda/pieces.h"
 #include "compiler/codegen/cuda/sync_plan.h"
 #include "compiler/codegen/cuda/writer.h"
 #include "compiler/ir/program.h"
@@ -39,6 +40,8 @@ class CudaEmitter {
   void define(const Value* result, std::string text, Binding binding = Binding::kAtom);
   /// One that must be computed here and now: reads of memory, and what synchronises.
   void define_here(const Value* result, const std::string& text, std::string_view hint);
+  /// One that comes in pieces.
+  void define_in_pieces(const Value* result, const std::string& text, std::string_view hint);
   /// A variable that a function fills through a reference; returns its name. For ops with several
   /// results.
   std::string declare(const Value* result, std::string_view hint);
@@ -88,8 +91,10 @@ class CudaEmitter {
   std::string device_function(std::string_view hint,
                               const std::function<std::string(std::string_view)>& text);
   static constexpr std::string_view kLineMark = "#line own";
+  bool comes_in_pieces(const Value* value) const { return pieces_.in_pieces.contains(value); }
   int num_threads() const { return program_.num_threads; }
   bool has_roles() const { return has_roles_; }
+  bool has_few_registers() const { return has_few_registers_; }
   bool has_task() const { return has_task_; }
   bool is_in_task() const { return is_in_task_; }  ///< whose warp runs what is written
   const Program& program() const { return program_; }
@@ -148,7 +153,9 @@ class CudaEmitter {
   Place told_;  ///< the line that was commented last
   bool is_announced_ = false;
   bool has_roles_ = false;
+  bool has_few_registers_ = false;
   bool has_task_ = false;
+  PiecePlan pieces_;
   bool is_in_task_ = false;
 };
 

@@ -185,6 +185,10 @@ std::string KernelWriter::top() {
     writer.raw_line(
         fmt::format("#define TILEWIRE_CONSUMERS {}  // threads that meet: all but the producer's",
                     program_.num_threads));
+    if (emitter_.has_few_registers()) {
+      writer.raw_line(
+          "#define TILEWIRE_FEW_REGISTERS  // beside those of tiles: places are computed again");
+    }
     writer.blank();
     emitter_.include("roles.cuh");
   } else if (emitter_.has_task()) {

@@ -4,8 +4,12 @@
 #include <map>
 
 #include "compiler/codegen/cuda/schedule.h"
+#include "compiler/ops/matmul.h"
 #include "compiler/ops/memory.h"
+#include "compiler/ops/mover.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/staging.h"
+#include "templates/tilewire/roles.cuh"
 
 namespace tilewire {
 namespace {
@@ -19,6 +23,16 @@ constexpr int kRegistersForAddresses = 12;
 constexpr int kLeastTileRegisters = 8;
 /// Fewer make ptxas wait between loads that could be in flight together.
 constexpr int kLeastRegisters = 32;
+/// Of a consumer beside its tiles: the loop over tiles, the ring, and places of what it stores.
+constexpr int kConsumersOwnRegisters = 44;
+/// Of one that communicates: flags, barriers, places in windows.
+constexpr int kCommunicatorsOwnRegisters = 84;
+/// Of partial sums of products of fp8, half of the accumulators at a time; and of a reduction.
+constexpr int kExactSumsRegisters = 64;
+constexpr int kReductionRegisters = 64;
+/// Of the warpgroup of a producer that waits for flags, found by trying: it has places of 64 bits
+/// in hand over calls, and one lane works, so that none lies in registers that lanes share.
+constexpr int kWaitersRegisters = 88;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -122,9 +136,70 @@ bool are_accesses_plain(const Program& program) {
   return are_plain;
 }
 
+/// Kernels with one keep all places and terms in registers, as they are: given more registers and
+/// terms in pieces, a reduce-scatter of few spills took a third longer (docs/performance.md,
+/// "Registers").
+bool has_mover(const Program& program) {
+  bool has = false;
+  for_each_statement(program.body,
+                     [&has](const Statement& statement) { has |= is_movers(statement); });
+  return has;
+}
+
+/// Of the accumulators of a product of staged operands.
+int registers_of_products(const Program& program) {
+  int most = 0;
+  for_each_statement(program.body, [&](const Statement& statement) {
+    if (!is_staged(statement)) return;
+    const DType dtype = statement.operands.at(0)->type.dtype;
+    const bool is_exact = is_fp8(dtype) && statement.text("precision") != "fast";
+    most = std::max(most, registers_of(statement.result()->type, program.num_threads) +
+                              (is_exact ? kExactSumsRegisters : 0));
+  });
+  return most;
+}
+
+/// Of what comes to such products in one region: tiles that are loaded, or reduced.
+int registers_beside_products(const Program& program, const Region& region) {
+  int here = 0;
+  int inside = 0;
+  bool reduces = false;
+  for (const auto& statement : region.statements) {
+    for (const Region& inner : statement->regions) {
+      inside = std::max(inside, registers_beside_products(program, inner));
+    }
+    if (statement->is("tile_load")) {
+      const Type& type = statement->result()->type;
+      if (type.is_tile()) here += registers_of(type, program.num_threads);
+    }
+    reduces |= statement->kind == StatementKind::kOp && statement->op->reduces_axis;
+  }
+  return std::max(here + (reduces ? kReductionRegisters : 0), inside);
+}
+
 }  // namespace
 
 int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lowered.body, 0); }
+
+int producer_registers_of(const Program& lowered) {
+  if (lowered.num_threads != 2 * device::kWarpgroupThreads || has_mover(lowered)) return 0;
+  bool waits = false;
+  for_each_statement(lowered.body, [&waits](const Statement& statement) {
+    waits |= is_producers_wait(statement);
+  });
+  return waits ? kWaitersRegisters : 0;
+}
+
+bool has_few_registers(const Program& lowered) {
+  const int threads = lowered.num_threads;
+  if (!has_roles(lowered) || threads <= device::kWarpgroupThreads) return false;
+  if (has_mover(lowered)) return false;
+  const int asked = producer_registers_of(lowered);
+  const int producer = asked > 0 ? asked : device::producer_registers(threads);
+  const int own = asked > 0 ? kCommunicatorsOwnRegisters : kConsumersOwnRegisters;
+  return registers_of_products(lowered) + registers_beside_products(lowered, lowered.body) + own >
+         device::consumer_registers(threads, producer);
+}
 
 int resident_ctas(const Program& lowered, int max_threads) {
   const int num_threads = std::max(1, lowered.num_threads);

@@ -15,4 +15,12 @@ int tile_registers(const Program& lowered);
 /// `max_threads`: that an SM can hold.
 int resident_ctas(const Program& lowered, int max_threads);
 
+/// Registers of a thread of the producer's warpgroup of a kernel with roles
+/// (templates/tilewire/roles.cuh); 0: as many as usual, which are enough to fill the ring.
+int producer_registers_of(const Program& lowered);
+
+/// Whether the tiles of a kernel with roles take so many registers of its consumers that few are
+/// left for places of elements.
+bool has_few_registers(const Program& lowered);
+
 }  // namespace tilewire

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <set>
+
+#include "compiler/ir/program.h"
+
+namespace tilewire {
+
+/// Which tiles come in pieces (templates/tilewire/pieces.cuh) where a kernel has few registers
+/// (`has_few_registers`).
+struct PiecePlan {
+  /// What is loaded so, and what stands between that and `computed`: parts of one expression.
+  std::set<const Value*> in_pieces;
+  /// Results of the statements that such expressions are: computed there, all of them.
+  std::set<const Value*> computed;
+};
+
+/// A load of rows or of an element per column comes in pieces where one element-wise statement on
+/// products is all that reads it, and nothing in front of that writes or waits.
+PiecePlan plan_pieces(const Program& lowered);
+
+}  // namespace tilewire
