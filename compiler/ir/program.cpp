@@ -110,7 +110,8 @@ Iterate Statement::iterate() const {
 }
 
 Value* Program::new_value(Type type, std::string name) {
-  values_.push_back(std::make_unique<Value>(Value{std::move(type), std::move(name), nullptr}));
+  values_.push_back(
+      std::make_unique<Value>(Value{std::move(type), std::move(name), nullptr, values_.size()}));
   return values_.back().get();
 }
 

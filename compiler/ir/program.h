@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ struct Value {
   Type type;
   std::string name;                 ///< the user's name for it, a hint; printing makes names unique
   Statement* definition = nullptr;  ///< null for region arguments
+  std::size_t number = 0;           ///< of its program's values, in the order they were made
 };
 
 /// A sequence of statements with arguments. The body of a program, of a loop, of a branch.

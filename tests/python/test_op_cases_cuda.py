@@ -24,6 +24,15 @@ def test_golden(case):
     assert text == path.read_text()
 
 
+def test_the_text_depends_on_no_program_compiled_before():
+    case = CASES["split_k_in_batches"]
+    texts = set()
+    for other in [each for each in CASES.values() if "matmul" in each.name]:
+        texts.add(emit(case, case.dtypes[0], None, "cuda"))
+        emit(other, other.dtypes[0], None, "cuda")
+    assert len(texts) == 1
+
+
 def test_every_golden_has_a_case():
     left_over = {path.stem for path in GOLDENS.glob("*.cu")} - set(CASES)
     if REFRESH:

@@ -16,7 +16,6 @@
 #include "tilewire/arithmetic.cuh"
 #include "tilewire/arrive.cuh"
 #include "tilewire/cast.cuh"
-#include "tilewire/comparison.cuh"
 #include "tilewire/fragment_layout.cuh"
 #include "tilewire/fragment_rows.cuh"
 #include "tilewire/meet.cuh"
@@ -35,12 +34,9 @@ constexpr int kThreads = 128;
 
 using Staged_bf16_64x64 = tw::StagedTile<tw::bf16, 64, 64, true>;
 using TileBF16_64_per_column = tw::Tile<tw::bf16, tw::PerColumn<64, 4, 16, kThreads>>;
-using TileBOOL_64x64 = tw::Tile<bool, tw::Fragment<64, 64, kThreads>>;
 using TileF32_64x32 = tw::Tile<float, tw::Blocked<64 * 32, 4, kThreads>>;
 using TileF32_64x64 = tw::Tile<float, tw::Fragment<64, 64, kThreads>>;
 using TileF32_64x64_rows = tw::Tile<float, tw::Rows<64, 64, 4, 16, kThreads>>;
-using TileI32_64_per_row = tw::Tile<int32_t, tw::FragmentPerRow<64, kThreads>>;
-using TileI64_64_per_row = tw::Tile<int64_t, tw::FragmentPerRow<64, kThreads>>;
 
 extern "C" __global__ void __launch_bounds__(kThreads + tw::kWarpgroupThreads, 1)
 split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts, float* c,
@@ -79,7 +75,7 @@ split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts
         const int64_t offset_12 = offset_10 - non_negative * offset_9;
         const int64_t offset_13 = tw::floordiv_index(offset_12, offset_2);
 
-        // 2. split_k_in_batches.py:8: for, bring a, bring b, arange, cast, lt, full, matmul, add, ge, and, reshape, broadcast, select
+        // 2. split_k_in_batches.py:8: for, bring a, bring b, lt, full, matmul
         #pragma unroll 1
         for (int64_t i_2 =
             0; i_2 < tw::minimum(offset_11 + offset_8, K) - tw::minimum(offset_11, K); i_2 += 64) {
@@ -111,11 +107,6 @@ split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts
     const int64_t offset_24 = offset_23 * offset_18;
     const int64_t offset_25 = tw::floordiv(tw::floordiv(K + 63, int64_t{64}) + 1, int64_t{2}) * 64;
     const int64_t offset_26 = offset_21 * offset_18;
-
-    // 2. split_k_in_batches.py:8: for, bring a, bring b, arange, cast, lt, full, matmul, add, ge, and, reshape, broadcast, select
-    const TileI64_64_per_row cast = tw::cast<int64_t>(tw::arange<TileI32_64_per_row>(0));
-
-    // 1. split_k_in_batches.py:6: for
     for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_24 * 2; i_3 += int64_t{gridDim.x}) {
       const int64_t offset_27 = tw::floordiv(i_3, int64_t{2});
       const int64_t offset_28 = tw::mod(i_3, int64_t{2});
@@ -127,7 +118,7 @@ split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts
       const int64_t offset_33 = offset_32 * 64;
       const int64_t offset_34 = (offset_30 - offset_32 * offset_18) * 64;
 
-      // 2. split_k_in_batches.py:8: for, bring a, bring b, arange, cast, lt, full, matmul, add, ge, and, reshape, broadcast, select
+      // 2. split_k_in_batches.py:8: for, bring a, bring b, lt, full, matmul
       const bool lt = non_negative_2 < B;
       const int64_t offset_35 =
           tw::minimum(tw::minimum(offset_31 + offset_20, offset_17) - offset_31, M);
@@ -139,16 +130,12 @@ split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts
         tw::multiply<Staged_bf16_64x64, Staged_bf16_64x64>(carried, ring);
       }
       tw::finish(carried, ring);
-      const TileI64_64_per_row add = tw::add(cast, offset_33);
-      const TileBOOL_64x64 broadcast =
-          tw::spread<TileBOOL_64x64>(tw::bit_and(tw::ge(add, int64_t{0}), tw::lt(add, offset_35)));
-      const TileF32_64x64 product = tw::select(broadcast, carried, 0.0f);
 
       // 3. split_k_in_batches.py:9: store parts
       const int64_t offset_36 = non_negative_2 * offset_15;
       const int64_t offset_37 = offset_33 * N;
       tw::store_rows<4>(tw::access_if(lt, parts + (offset_28 * offset_16 + offset_36 + offset_37 + offset_34), tw::masked_dim<64>(N, offset_33, offset_35), tw::masked_dim<64>(1, offset_34, N)),
-          product, staged + 131072);
+          carried, staged + 131072);
 
       // 4. split_k_in_batches.py:10: arrive, if
       tw::meet();
@@ -167,13 +154,13 @@ split_k_in_batches_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, float* parts
         const TileBF16_64_per_column bias_tile =
             tw::load<TileBF16_64_per_column, 4>(tw::access(bias + offset_34,
             tw::masked_dim<64>(1, offset_34, N)));
-        const TileF32_64x64_rows add_2 =
+        const TileF32_64x64_rows add =
             tw::add(total, tw::spread<TileF32_64x64_rows>(tw::cast<float>(bias_tile)));
         const TileF32_64x32 left =
-            tw::walk<TileF32_64x32, tw::Walk<tw::Extents<64, 32>, 0, 64, 1>>(add_2, shared + 16);
+            tw::walk<TileF32_64x32, tw::Walk<tw::Extents<64, 32>, 0, 64, 1>>(add, shared + 16);
         tw::meet();
         const TileF32_64x32 right =
-            tw::walk<TileF32_64x32, tw::Walk<tw::Extents<64, 32>, 32, 64, 1>>(add_2, shared + 16);
+            tw::walk<TileF32_64x32, tw::Walk<tw::Extents<64, 32>, 32, 64, 1>>(add, shared + 16);
 
         // 7. split_k_in_batches.py:13
         const int64_t offset_38 = tw::floordiv(offset_34, int64_t{2});
