@@ -1,6 +1,9 @@
 // Parts of K as work of their own, and places at which instances arrive.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "compiler/frontend/builder.h"
 
 namespace tilewire {
@@ -40,12 +43,23 @@ Value* Builder::without_part_of_k(const TileGrid& grid, Value* index, Value* mem
 }
 
 Value* Builder::arrive(Operand place, Operand count, Operand places) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const auto* known = std::get_if<std::int64_t>(&count);
+  if (known != nullptr && (*known < 1 || *known > kMost)) {
+    fail(fmt::format("arrive: count={}: 1 to {} instances arrive at a place", *known, kMost));
+  }
   return emit("arrive",
               {to_index(place, "the place"), to_index(count, "count"), to_index(places, "places")})
       ->result();
 }
 
 Value* Builder::arrive(const TileGrid& grid, Value* place) {
+  const auto is_loop = [](const Open& open) { return open.statement->kind != StatementKind::kIf; };
+  if (std::ranges::count_if(open_, is_loop) > 1) {
+    fail(
+        "arrive: each part of a tile arrives once in a launch, so the tiles' loop is the only one "
+        "around it: make one loop of both, or count at places of your own (count=, places=)");
+  }
   return emit("arrive", {place, to_index(*grid.parts_of_k, "split_k"), grid.num_tiles},
               {{"inside", true}})
       ->result();

@@ -96,9 +96,11 @@ struct LaunchRules {
   bool has_words() const { return num_counters > 0 || !arrivals.empty(); }
   /// Of the counters, and one for instances that are done with them.
   int num_counter_words() const { return num_counters > 0 ? num_counters + 1 : 0; }
+  /// The words of the places. UserError where they are too many.
+  std::int64_t num_places(std::span<const std::int64_t> extents) const;
   /// Behind each other: those of the counters, those of the places.
   std::int64_t num_words(std::span<const std::int64_t> extents) const {
-    return num_counter_words() + evaluate(arrivals, extents);
+    return num_counter_words() + num_places(extents);
   }
 };
 

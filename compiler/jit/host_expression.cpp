@@ -7,8 +7,27 @@
 namespace tilewire {
 namespace {
 
+/// UserError where the number doesn't fit into 64 bits.
+template <typename Operation>
+std::int64_t checked(const Operation& overflows, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (!overflows(a, b, &result)) return result;
+  throw UserError("the number of places at which instances arrive doesn't fit into 64 bits");
+}
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  return checked([](auto x, auto y, auto* to) { return __builtin_add_overflow(x, y, to); }, a, b);
+}
+std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  return checked([](auto x, auto y, auto* to) { return __builtin_sub_overflow(x, y, to); }, a, b);
+}
+std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  return checked([](auto x, auto y, auto* to) { return __builtin_mul_overflow(x, y, to); }, a, b);
+}
+
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
+  if (b == -1) return subtract(0, a);
   const std::int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
@@ -16,15 +35,15 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 std::int64_t apply(HostStep::Kind kind, std::int64_t a, std::int64_t b) {
   switch (kind) {
     case HostStep::Kind::kAdd:
-      return a + b;
+      return add(a, b);
     case HostStep::Kind::kSubtract:
-      return a - b;
+      return subtract(a, b);
     case HostStep::Kind::kMultiply:
-      return a * b;
+      return multiply(a, b);
     case HostStep::Kind::kFloorDivide:
       return floor_divide(a, b);
     case HostStep::Kind::kModulo:
-      return b == 0 ? 0 : a - floor_divide(a, b) * b;
+      return b == 0 || b == -1 ? 0 : a - floor_divide(a, b) * b;
     case HostStep::Kind::kMinimum:
       return std::min(a, b);
     case HostStep::Kind::kMaximum:

@@ -14,7 +14,7 @@ struct HostStep {
     kAdd,        ///< these take two numbers, and push one
     kSubtract,
     kMultiply,
-    kFloorDivide,  ///< by 0: 0, as in programs
+    kFloorDivide,  ///< by 0: 0, as in programs; what doesn't fit is an error here
     kModulo,
     kMinimum,
     kMaximum,
@@ -27,7 +27,8 @@ struct HostStep {
 /// In reverse Polish order; empty: 0.
 using HostExpression = std::vector<HostStep>;
 
-/// InternalError where the steps leave something else than one number.
+/// UserError where a number on the way doesn't fit into 64 bits, InternalError where the steps
+/// leave something else than one number.
 std::int64_t evaluate(const HostExpression& expression, std::span<const std::int64_t> extents);
 
 }  // namespace tilewire

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "compiler/ops/op.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/error.h"
@@ -43,6 +45,12 @@ bool append_steps(const Program& program, const Value* value, HostExpression& st
   const Statement* made = value->definition;
   if (made == nullptr || made->kind != StatementKind::kOp) return false;
   if (made->is("non_negative")) return append_steps(program, made->operands[0], steps);
+  if (made->is("neg")) {
+    steps.push_back({Kind::kNumber, 0});
+    if (!append_steps(program, made->operands[0], steps)) return false;
+    steps.push_back({Kind::kSubtract});
+    return true;
+  }
   const std::optional<Kind> kind = kind_of(made->op->name);
   if (!kind || made->result()->type != Type::scalar(kIndex)) return false;
   if (!append_steps(program, made->operands[0], steps)) return false;
@@ -92,8 +100,11 @@ HostExpression arrival_words(const Program& lowered) {
     const bool is_first = words.empty();
     if (!append_steps(lowered, statement.operands.at(2), words)) {
       throw UserError(
-          "arrive: places= is what the host makes room for before the launch: compute it from "
-          "extents of arrays, constants, + - * // % and minimum or maximum",
+          fmt::format(
+              "arrive: the host makes room for {} before the launch: compute {} from extents "
+              "of arrays, constants, + - * // % and minimum or maximum",
+              statement.flag("inside") ? "the tiles" : "places=",
+              statement.flag("inside") ? "M and N of tw.tiles" : "it"),
           statement.location);
     }
     if (!is_first) words.push_back({Kind::kMaximum});

@@ -8,7 +8,8 @@ namespace tilewire {
 /// An assertion in front of each `arrive` that its place is one of them, unless that is known.
 void check_places(Program& program);
 
-/// Numbers the program's `arrive`: each has places of its own.
+/// Numbers the program's `arrive`: each has places of its own, copies of it by later passes the
+/// same.
 void number_arrivals(Program& program);
 
 /// How many words the places of a lowered program's `arrive` take. UserError where the host can't

@@ -6,7 +6,6 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/ops/task.h"
-#include "compiler/passes/arrivals.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -205,7 +204,6 @@ class LaunchStates {
 
 Program insert_launch_states(Program program, const Target& target) {
   LaunchStates(program, target).run();
-  number_arrivals(program);
   return program;
 }
 

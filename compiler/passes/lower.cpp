@@ -41,6 +41,7 @@ Program lower(Program program, const Target& target, const PassObserver& observe
     verify(result);
     if (observe) observe(pass, result);
   };
+  number_arrivals(program);  // before loops over ranks are unrolled
   program = specialise(std::move(program), target);
   done("specialise", program);
   program = choose_inline(std::move(program), target);

@@ -32,13 +32,26 @@ Value* Inserter::op(std::string_view name, std::vector<Value*> operands, Attribu
       .result();
 }
 
+namespace {
+
+/// Whether both are one value, or equal constants.
+bool are_equal(const Value* a, const Value* b) {
+  std::int64_t constant = 0;
+  std::int64_t other = 0;
+  return a == b || (is_integer_constant(a, constant) && is_integer_constant(b, other) &&
+                    constant == other && a->type == b->type);
+}
+
+}  // namespace
+
 Value* Inserter::op_or_equal(std::string_view name, const std::vector<Value*>& operands) {
   constexpr int kMostLookedAt = 32;
   int looked_at = 0;
   for (auto each = into_.rbegin(); each != into_.rend() && looked_at < kMostLookedAt; ++each) {
     ++looked_at;
     const Statement& statement = **each;
-    if (statement.is(name) && statement.operands == operands && statement.attributes.empty()) {
+    if (statement.is(name) && statement.attributes.empty() &&
+        std::ranges::equal(statement.operands, operands, are_equal)) {
       return statement.result();
     }
   }

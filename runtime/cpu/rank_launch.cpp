@@ -30,7 +30,7 @@ std::vector<std::int64_t> RankLaunch::words() const {
     if (artifact.arguments[i].kind != ArgumentSlot::Kind::kExtent) continue;
     extents.push_back(static_cast<std::int64_t>(arguments.at(i)));
   }
-  const std::int64_t places = evaluate(artifact.launch.arrivals, extents);
+  const std::int64_t places = artifact.launch.num_places(extents);
   return std::vector<std::int64_t>(at(artifact.launch.num_counters + places));
 }
 

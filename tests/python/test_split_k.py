@@ -174,3 +174,50 @@ def test_places_that_the_host_cannot_count():
             tw.store(x[0, 0], 1)
 
     assert "compute it from extents of arrays" in refused(places_from_memory, x)
+
+
+@tw.kernel
+def split_in_static_parts(
+    a: tw.constant(tw.Tensor["M", "K"]), b: tw.constant(tw.Tensor["N", "K"]),
+    parts: tw.Tensor["S", "M", "N"], *, S: tw.const, K: tw.const
+):  # fmt: skip
+    for t in tw.persistent(tw.tiles(M, N, 64, 64, k=K, block_k=64, split_k=S)):
+        tw.store(parts[t.k_part, t.m, t.n], tw.matmul(a[t.m, t.k], b[t.n, t.k].T, block_k=64))
+
+
+@pytest.mark.parametrize(("K", "S"), [(8192, 3), (1000, 2), (8192, 4)])
+def test_the_same_text_each_time_of_a_static_k(K, S):
+    def text():
+        return text_of(
+            split_in_static_parts, a=f"bf16[?, {K}]", b=f"bf16[?, {K}]", parts=f"f32[{S}, ?, ?]",
+            S=S, K=K,
+        )  # fmt: skip
+
+    first = text()
+    assert "Ring<" in first
+    assert all(text() == first for _ in range(20))
+
+
+@tw.kernel
+def arrive_for_each_rank(x: tw.Window["N"]):
+    for _ in tw.ranks():
+        if tw.arrive(0, count=tw.world_size() * tw.num_programs(0), places=1):
+            tw.atomic_add(x[0], 1)
+
+
+@pytest.mark.parametrize("world", [2, 8, 9])
+def test_loops_over_ranks_arrive_alike_unrolled_or_not(world):
+    with tw.init(virtual=str(world)) as comm:
+        x = comm.window((1,), tw.i32)
+        arrive_for_each_rank[2](x)
+        assert all(x.at(rank)[0] == 1 for rank in range(world))
+
+
+def test_more_places_than_memory_has_room_for():
+    @tw.kernel
+    def everywhere(x: tw.Tensor["N"]):
+        if tw.arrive(0, count=1, places=N * (1 << 40)):
+            tw.store(x[0], 1.0)
+
+    with pytest.raises(tw.UserError, match="places"):
+        everywhere[1](np.zeros(4, np.float32))

@@ -1,7 +1,10 @@
 #include "compiler/jit/host_expression.h"
 
 #include <array>
+#include <cstdint>
+#include <limits>
 
+#include "compiler/jit/artifact.h"
 #include "compiler/support/error.h"
 #include "tests/catch.h"
 
@@ -48,6 +51,21 @@ TEST_CASE("a damaged host expression is an error") {
   CHECK_THROWS_AS(evaluate({{Kind::kAdd}}, kExtents), InternalError);
   CHECK_THROWS_AS(evaluate({{Kind::kDimension, 2}}, kExtents), InternalError);
   CHECK_THROWS_AS(evaluate({{Kind::kNumber, 1}, {Kind::kNumber, 2}}, kExtents), InternalError);
+}
+
+TEST_CASE("what doesn't fit into 64 bits is told, and nothing traps") {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  CHECK_THROWS_AS(value_of(kLeast, Kind::kFloorDivide, -1), UserError);
+  CHECK(value_of(7, Kind::kFloorDivide, -1) == -7);
+  CHECK(value_of(kLeast, Kind::kModulo, -1) == 0);
+  CHECK_THROWS_AS(value_of(kLarge, Kind::kMultiply, kLarge), UserError);
+  CHECK_THROWS_AS(value_of(kMost, Kind::kAdd, 1), UserError);
+  CHECK_THROWS_AS(value_of(kLeast, Kind::kSubtract, 1), UserError);
+  LaunchRules rules;
+  rules.arrivals = {{Kind::kNumber, kLarge}};
+  CHECK_THROWS_AS(rules.num_words({}), UserError);
 }
 
 }  // namespace tilewire

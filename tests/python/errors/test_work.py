@@ -222,3 +222,23 @@ def test_band_that_a_cluster_does_not_divide(diagnose):
 
     message, _ = diagnose(f, x="f32[?]")
     assert "a band of 6 rows of tiles isn't divided by cluster=4" in message
+
+
+def test_tiles_whose_parts_arrive_in_two_loops(diagnose):
+    def f(x: tw.Tensor["M", "K"], *, K: tw.const):
+        for _ in range(3):
+            for t in tw.persistent(tw.tiles(M, M, 8, 8, k=K, block_k=8, split_k=2)):
+                if tw.arrive(t):  # error
+                    tw.store(x[t.m, t.n], 0.0)
+
+    message, _ = diagnose(f, x="f32[?, ?]", K=64)
+    assert "each part of a tile arrives once in a launch" in message
+
+
+def test_places_where_nobody_arrives(diagnose):
+    def f(x: tw.Tensor["M"]):
+        if tw.arrive(0, count=0, places=1):  # error
+            tw.store(x[0], 0.0)
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert "arrive: count=0: 1 to 2147483647 instances arrive at a place" in message
