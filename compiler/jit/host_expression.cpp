@@ -12,7 +12,10 @@ template <typename Operation>
 std::int64_t checked(const Operation& overflows, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (!overflows(a, b, &result)) return result;
-  throw UserError("the number of places at which instances arrive doesn't fit into 64 bits");
+  throw UserError(
+      "the number of places at which instances arrive doesn't fit into 64 bits: give tw.arrive "
+      "fewer "
+      "(places=), or tw.tiles larger tiles");
 }
 
 std::int64_t add(std::int64_t a, std::int64_t b) {

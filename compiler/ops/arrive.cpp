@@ -30,12 +30,11 @@ void emit_cpu_arrive(const Statement& statement, CpuEmitter& emitter) {
 void emit_arrive_cuda(const Statement& statement, CudaEmitter& emitter) {
   emitter.include("arrive.cuh");
   const Value* place = statement.operands[0];
-  std::string word = emitter.operand(place, Binding::kMultiply);
-  if (const std::int64_t sites = statement.integer("sites"); sites > 1) {
-    word = fmt::format("{} * {} + {}", word, sites, statement.integer("site_number"));
-  } else {
-    word = emitter.operand(place, Binding::kAdd);
-  }
+  const std::int64_t sites = statement.integer("sites");
+  const std::string word =
+      sites > 1 ? fmt::format("{} * {} + {}", emitter.operand(place, Binding::kMultiply), sites,
+                              statement.integer("site_number"))
+                : emitter.operand(place, Binding::kAdd);
   std::string exists = "true";
   if (!statement.flag("inside")) {
     exists = fmt::format("tw::is_place({}, {})", emitter.argument(place),

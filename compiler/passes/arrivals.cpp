@@ -1,11 +1,11 @@
 #include "compiler/passes/arrivals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "compiler/ops/op.h"
 #include "compiler/passes/rewrite.h"

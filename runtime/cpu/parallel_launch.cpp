@@ -58,8 +58,8 @@ void run_in_parallel(std::span<const RankLaunch> ranks, const std::atomic<bool>*
   };
   parallel_for(count, run, [&] { control.poll(); });
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (ranks[rank].kernel != nullptr)
-      ranks[rank].check_arrivals(counters.of(static_cast<int>(rank)));
+    if (ranks[rank].kernel == nullptr) continue;
+    ranks[rank].check_arrivals(counters.of(static_cast<int>(rank)));
   }
 }
 

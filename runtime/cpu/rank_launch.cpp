@@ -8,12 +8,6 @@
 #include "runtime/cpu/scheduler.h"
 
 namespace tilewire {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 void RankLaunch::place(CpuInstance& instance, int rank, std::int64_t program_id) const {
   instance.rank = rank;
   std::copy(grid.begin(), grid.end(), instance.num_programs);
@@ -30,12 +24,13 @@ std::vector<std::int64_t> RankLaunch::words() const {
     if (artifact.arguments[i].kind != ArgumentSlot::Kind::kExtent) continue;
     extents.push_back(static_cast<std::int64_t>(arguments.at(i)));
   }
-  const std::int64_t places = artifact.launch.num_places(extents);
-  return std::vector<std::int64_t>(at(artifact.launch.num_counters + places));
+  const std::int64_t count = artifact.launch.num_counters + artifact.launch.num_places(extents);
+  return std::vector<std::int64_t>(static_cast<std::size_t>(count));
 }
 
 void RankLaunch::check_arrivals(std::span<const std::int64_t> words) const {
-  const auto places = words.subspan(at(kernel->artifact().launch.num_counters));
+  const auto places =
+      words.subspan(static_cast<std::size_t>(kernel->artifact().launch.num_counters));
   const auto found = std::ranges::find_if(places, [](std::int64_t word) { return word != 0; });
   if (found == places.end()) return;
   throw UserError(fmt::format(

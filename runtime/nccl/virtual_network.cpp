@@ -41,7 +41,7 @@ std::vector<std::byte> VirtualNetwork::device_comm(int rank) const {
                              .num_contexts = static_cast<std::uint32_t>(num_contexts_),
                              .num_signals = static_cast<std::uint32_t>(num_signals_),
                              .queues = reinterpret_cast<device::VirtualQueue*>(queues_->address()),
-                             .signals = reinterpret_cast<std::uint64_t*>(signals_->address())});
+                             .signals = reinterpret_cast<std::int64_t*>(signals_->address())});
 }
 
 std::size_t VirtualNetwork::device_comm_bytes() { return sizeof(device::VirtualNetwork); }

@@ -142,6 +142,19 @@ std::unique_ptr<Window> VirtualRanks::allocate(std::size_t num_bytes) {
   return VirtualWindow::make(device_, num_bytes, world_size(), network_ != nullptr);
 }
 
+std::vector<GpuWorld::Allocation> VirtualRanks::exchange(std::string_view, const Allocation& own) {
+  if (own.dropped != WindowPool::DroppedBits{}) deliver();
+  return {own};
+}
+
+/// Signals are reset behind all that was asked for. Number 0 is no object's (`SignalPool`).
+void VirtualRanks::deliver() {
+  if (!network_) return;
+  const OwnedStream stream(device_);
+  tilewire::reset_signals(device_, target_, device_comms_[0], num_gin_contexts_, 0, 1,
+                          stream.get());
+}
+
 void VirtualRanks::reset_signals(std::uint64_t first, std::uint64_t count) {
   const OwnedStream stream(device_);
   for (const int rank : all_ranks_) {
@@ -215,6 +228,7 @@ void VirtualRanks::launch_rank(int rank, const GpuKernel& kernel, int grid,
 void VirtualRanks::barrier() {
   require_open("comm.barrier");
   synchronize();
+  deliver();
 }
 
 void VirtualRanks::close() {

@@ -44,6 +44,7 @@ class VirtualRanks : public GpuWorld {
   std::unique_ptr<Window> allocate(std::size_t num_bytes) override;
   void agree(std::string_view what, std::uint64_t value) override;
   std::unique_ptr<LaneGroup> allocate_lane(int number, const LaneOptions& options) override;
+  std::vector<Allocation> exchange(std::string_view call, const Allocation& own) override;
   void reset_signals(std::uint64_t first, std::uint64_t count) override;
   int num_sms_of_rank() const override { return device_.num_sms() / world_size(); }
 
@@ -60,6 +61,8 @@ class VirtualRanks : public GpuWorld {
 
   VirtualRanks(const Device& device, Target target);
   void abandon() noexcept;
+  /// What ranks have asked the network for is there, in memory that may be given to others next.
+  void deliver();
   RankStreams& streams_of(const LaneGroup* lane);
   void launch_rank(int rank, const GpuKernel& kernel, int grid, const ArgumentValue* values,
                    LaneGroup* lane, cuda::Stream stream);

@@ -10,6 +10,7 @@
 
 #include <cuda/atomic>
 
+#include "tilewire/phases.cuh"
 #include "tilewire/virtual_network_layout.cuh"
 
 struct ncclDevComm : tilewire::device::VirtualNetwork {};
@@ -32,16 +33,9 @@ TILEWIRE_DEVICE ncclTeam ncclTeamWorld(const ncclDevComm&) { return {}; }
 
 namespace tilewire::device {
 
-TILEWIRE_DEVICE uint64_t load_acquire(const uint64_t* word) {
-  uint64_t value;
-  asm volatile("ld.acquire.gpu.global.u64 %0, [%1]; // virtual network"
-               : "=l"(value)
-               : "l"(word)
-               : "memory");
-  return value;
-}
+TILEWIRE_DEVICE int64_t look_at(const int64_t* word) { return load_acquire<Scope::kGpu>(word); }
 
-TILEWIRE_DEVICE void store_release(uint64_t* word, uint64_t value) {
+TILEWIRE_DEVICE void store_release(int64_t* word, int64_t value) {
   asm volatile("st.release.gpu.global.u64 [%0], %1; // virtual network" ::"l"(word), "l"(value)
                : "memory");
 }
@@ -67,9 +61,10 @@ class VirtualWire {
       : queue_(network.queues + uint64_t{rank} * network.num_contexts + context) {}
 
   TILEWIRE_DEVICE void ask(const VirtualRequest& request) const {
-    const uint64_t number = atomicAdd(reinterpret_cast<unsigned long long*>(&queue_->num_asked), 1);
+    const auto number = static_cast<int64_t>(
+        atomicAdd(reinterpret_cast<unsigned long long*>(&queue_->num_asked), 1));
     TILEWIRE_ROLLED
-    while (number - load_acquire(&queue_->num_done) >= kVirtualRequests) carry_out();
+    while (number - look_at(&queue_->num_done) >= kVirtualRequests) carry_out();
     VirtualRequest* const to = &queue_->requests[number % kVirtualRequests];
     to->to = request.to;
     to->from = request.from;
@@ -81,38 +76,38 @@ class VirtualWire {
 
   /// What has been asked for is done, whoever does it.
   TILEWIRE_DEVICE void flush() const {
-    const uint64_t asked = load_acquire(&queue_->num_asked);
+    const int64_t asked = look_at(&queue_->num_asked);
     TILEWIRE_ROLLED
-    while (load_acquire(&queue_->num_done) < asked) carry_out();
+    while (look_at(&queue_->num_done) < asked) carry_out();
   }
 
   /// As much as is there, unless another thread is about it.
   TILEWIRE_DEVICE void carry_out() const {
-    if (load_acquire(&queue_->num_done) == load_acquire(&queue_->num_asked)) return;
+    if (look_at(&queue_->num_done) == look_at(&queue_->num_asked)) return;
     if (atomicCAS(&queue_->is_taken, 0u, 1u) != 0) return;
-    __threadfence();
-    uint64_t done = load_acquire(&queue_->num_done);
+    fence<Scope::kGpu>();
+    int64_t done = look_at(&queue_->num_done);
     TILEWIRE_ROLLED
     while (is_there(done)) {
-      uint64_t end = done;
+      int64_t end = done;
       TILEWIRE_ROLLED
       while (is_there(end) && at(end).kind != VirtualRequest::kSignal) ++end;
       TILEWIRE_ROLLED
-      for (uint64_t i = end; i > done; --i) carry_out(at(i - 1));
+      for (int64_t i = end; i > done; --i) carry_out(at(i - 1));
       if (end == done) signal(at(end++));
       done = end;
       store_release(&queue_->num_done, done);
     }
-    __threadfence();
+    fence<Scope::kGpu>();
     atomicExch(&queue_->is_taken, 0u);
   }
 
  private:
-  TILEWIRE_DEVICE const VirtualRequest& at(uint64_t number) const {
+  TILEWIRE_DEVICE const VirtualRequest& at(int64_t number) const {
     return queue_->requests[number % kVirtualRequests];
   }
-  TILEWIRE_DEVICE bool is_there(uint64_t number) const {
-    return load_acquire(&at(number).number) == number + 1;
+  TILEWIRE_DEVICE bool is_there(int64_t number) const {
+    return look_at(&at(number).number) == number + 1;
   }
   static TILEWIRE_DEVICE void carry_out(const VirtualRequest& request) {
     const bool is_value = request.kind == VirtualRequest::kValue;
@@ -120,7 +115,7 @@ class VirtualWire {
                request.bytes);
   }
   static TILEWIRE_DEVICE void signal(const VirtualRequest& request) {
-    __threadfence_system();
+    fence<Scope::kSystem>();
     atomicAdd(reinterpret_cast<unsigned long long*>(request.to), request.value);
   }
 
@@ -175,7 +170,7 @@ class ncclGin {
     for (int rank = 0; rank < comm_.nRanks; ++rank) {
       tilewire::device::VirtualWire(comm_, rank, context_).carry_out();
     }
-    return tilewire::device::load_acquire(comm_.signal(comm_.rank, context_, signal));
+    return tilewire::device::look_at(comm_.signal(comm_.rank, context_, signal));
   }
 
   /// Behind what the peers have asked for.

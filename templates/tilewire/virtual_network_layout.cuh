@@ -20,20 +20,20 @@ struct VirtualPlace {
 struct VirtualRequest {
   enum Kind : uint32_t { kCopy, kValue, kSignal };
 
-  uint64_t to;      ///< address; of a signal, its word's
-  uint64_t from;    ///< address; kCopy
-  uint64_t bytes;   ///< kCopy, kValue
-  uint64_t value;   ///< kValue; of a signal, what is added
-  uint32_t kind;    ///< Kind
-  uint64_t number;  ///< from 1 on, once all of it is there
+  uint64_t to;     ///< address; of a signal, its word's
+  uint64_t from;   ///< address; kCopy
+  uint64_t bytes;  ///< kCopy, kValue
+  uint64_t value;  ///< kValue; of a signal, what is added
+  uint32_t kind;   ///< Kind
+  int64_t number;  ///< from 1 on, once all of it is there
 };
 
-inline constexpr uint64_t kVirtualRequests = 1024;
+inline constexpr int64_t kVirtualRequests = 1024;
 
 /// The requests of one rank on one context, in their order.
 struct VirtualQueue {
-  uint64_t num_asked;
-  uint64_t num_done;
+  int64_t num_asked;
+  int64_t num_done;
   uint32_t is_taken;  ///< by the thread that carries out what is in it
   VirtualRequest requests[kVirtualRequests];
 };
@@ -45,9 +45,9 @@ struct VirtualNetwork {
   uint32_t num_contexts;
   uint32_t num_signals;  ///< of each context
   VirtualQueue* queues;  ///< of each rank, of each context
-  uint64_t* signals;     ///< so
+  int64_t* signals;      ///< so
 
-  TILEWIRE_CONSTEXPR uint64_t* signal(int of, uint32_t context, uint32_t number) const {
+  TILEWIRE_CONSTEXPR int64_t* signal(int of, uint32_t context, uint32_t number) const {
     const uint64_t place = uint64_t{num_contexts} * static_cast<uint64_t>(of) + context;
     return signals + place * num_signals + number;
   }

@@ -110,3 +110,29 @@ def test_signals_are_used_again():
                 leave_signals[1](rank, ring.there)
             comm.free(ring.there)
             comm.free(ring.box)
+
+
+@tw.kernel
+def tell(w: tw.Window[4], value: tw.i32):
+    """Nothing waits for these: a kernel ends, and they may be under way."""
+    for p in tw.ranks():
+        tw.put_value(w.at(p)[tw.rank()], value + tw.rank())
+
+
+def test_what_is_under_way_is_there_behind_a_barrier():
+    """Also in front of what gives the memory to another window."""
+    with tw.init(virtual="2x2", device="cuda") as comm:
+        for n in range(10):
+            w = comm.window((4,), tw.i32)
+            tell[1](w, 10 * n)
+            comm.barrier()
+            for rank in range(comm.size):
+                assert torch.from_dlpack(w.at(rank)).tolist() == [10 * n + r for r in range(4)]
+            tell[1](w, -1)
+            comm.free(w)
+            other = comm.window((4,), tw.i32)  # where the last one was
+            for rank in range(comm.size):
+                torch.from_dlpack(other.at(rank)).fill_(n)
+            comm.barrier()
+            assert all((torch.from_dlpack(other.at(r)) == n).all() for r in range(comm.size))
+            comm.free(other)

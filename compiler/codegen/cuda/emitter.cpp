@@ -7,7 +7,6 @@
 #include <cctype>
 #include <utility>
 
-#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/register_pressure.h"
 #include "compiler/codegen/cuda/staging.h"
 #include "compiler/ops/layouts.h"
@@ -370,12 +369,6 @@ std::string CudaEmitter::shared(const Statement& statement) const {
   const auto found = plan_.shared_offsets.find(&statement);
   if (found == plan_.shared_offsets.end()) return "nullptr";
   return found->second == 0 ? "shared" : fmt::format("shared + {}", found->second);
-}
-
-std::string CudaEmitter::rows_place() const {
-  const int ring_bytes = has_roles_ ? plan_staging(program_).ring_bytes()
-                                    : plan_common_ring(program_, description_.target).ring_bytes();
-  return fmt::format("staged + {}", ring_bytes);
 }
 
 void CudaEmitter::include(std::string_view header) { includes_.emplace(header); }

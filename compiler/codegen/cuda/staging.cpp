@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/codegen/cuda/common_ring.h"
 #include "compiler/codegen/cuda/emitter.h"
 #include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ops/matmul.h"
@@ -260,5 +261,11 @@ void emit_await_hand_over_cuda(const Statement&, CudaEmitter& emitter) {
 }
 
 void emit_nothing_cuda(const Statement&, CudaEmitter&) {}
+
+std::string CudaEmitter::rows_place() const {
+  const int ring_bytes = has_roles_ ? plan_staging(program_).ring_bytes()
+                                    : plan_common_ring(program_, description_.target).ring_bytes();
+  return fmt::format("staged + {}", ring_bytes);
+}
 
 }  // namespace tilewire
