@@ -112,9 +112,8 @@ class Receiver {
   TILEWIRE_DEVICE void acknowledge(uint32_t site) {
     if (threadIdx.x == 0) {
       const int sender = field<Piece<int, true>, int>(0, site);
-      store_credit<Ch::kScope>(
-          copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
-          count_.sequence() + 1);
+      store_credit<Ch::kScope>(copy_at(channel_, sender, rank_) + Ch::layout().credit(rank_, slot_),
+                               count_.sequence() + 1);
     }
     count_.advance();
   }
