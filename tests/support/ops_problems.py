@@ -49,10 +49,16 @@ def activated(x: np.ndarray, activation: str | None) -> np.ndarray:
     if activation == "silu":
         return x / (1 + np.exp(-x))
     if activation == "silu_and_mul":
-        blocks = x.reshape(len(x), x.shape[1] // (2 * ops.HALF), 2, ops.HALF)
-        gated = activated(blocks[:, :, 0], "silu") * blocks[:, :, 1]
-        return gated.reshape(len(x), x.shape[1] // 2)
+        gate, up = halves(x)
+        return activated(gate, "silu") * up
     return x
+
+
+def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is gated, and by what, of columns as `ops.alternate_halves` lays them."""
+    blocks = x.reshape(len(x), x.shape[1] // (2 * ops.HALF), 2, ops.HALF)
+    gate, up = blocks[:, :, 0], blocks[:, :, 1]
+    return gate.reshape(len(x), -1), up.reshape(len(x), -1)
 
 
 @dataclass(frozen=True)
@@ -142,13 +148,17 @@ class Problem:
             term *= self.part("column_scale", rank)[None, :]
         return term
 
-    def expected(self, rank: int) -> np.ndarray:
-        """This rank's result, in float64."""
+    def _summed(self, rank: int) -> np.ndarray:
+        """The product with its scales and bias, before the activation: this rank's rows."""
         terms = range(self.size) if self.is_reducing else [rank]
         total = sum(self._term(r) for r in terms)
         if "bias" in self.parts:
             total = total + self.part("bias", rank).astype(np.float64)
-        result = activated(total, self.activation)[self.rows(rank)]
+        return total[self.rows(rank)]
+
+    def expected(self, rank: int) -> np.ndarray:
+        """This rank's result, in float64."""
+        result = activated(self._summed(rank), self.activation)
         if "residual" in self.parts:
             result = result + self.part("residual", rank).astype(np.float64)
         return result
@@ -175,10 +185,14 @@ class Problem:
         )
 
     def error(self, found: np.ndarray, rank: int) -> float:
-        """How far it is off, relative to 1 or to the value; inf where it is NaN."""
+        """How far it is off, relative to 1 or to the value; inf where it is NaN. Of a gated value
+        each factor is rounded, which counts by the other one: relative to that where it is larger."""
         expected = self.expected(rank)
         assert found.shape == expected.shape, (found.shape, expected.shape)
-        off = np.abs(found.astype(np.float64) - expected) / np.maximum(np.abs(expected), 1)
+        size = np.maximum(np.abs(expected), 1)
+        if self.activation == "silu_and_mul":
+            size = np.maximum.reduce([size, *map(np.abs, halves(self._summed(rank)))])
+        off = np.abs(found.astype(np.float64) - expected) / size
         return float(np.nan_to_num(off, nan=np.inf).max(initial=0))
 
     def check(self, found: np.ndarray, rank: int) -> None:
