@@ -138,8 +138,9 @@ Matmul Matmul::of(const Statement& statement) {
   product.acc = statement.operands.size() > 2 ? statement.operands[2] : nullptr;
   product.left_is_transposed = statement.flag("transpose_a");
   product.right_is_transposed = statement.flag("transpose_b");
-  product.is_tf32 = statement.text("precision") == "tf32";
   const Type& left = product.left->type;
+  product.is_tf32 = statement.text("precision") == "tf32";
+  product.is_exact_fp8 = is_fp8(left.dtype) && statement.text("precision") != "fast";
   product.batch = left.rank() == 3 ? left.shape[0] : 1;
   product.rows = extent(left, 1, product.left_is_transposed);
   product.depth = extent(left, 0, product.left_is_transposed);

@@ -15,6 +15,9 @@ struct Matmul {
   bool left_is_transposed = false;
   bool right_is_transposed = false;
   bool is_tf32 = false;  ///< f32 operands are rounded to tf32
+  /// fp8, which tensor cores sum in fewer bits than f32 has: what they sum, a slot of a ring at
+  /// most, is added to `acc` by others.
+  bool is_exact_fp8 = false;
   std::int64_t batch = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;

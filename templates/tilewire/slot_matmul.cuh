@@ -42,12 +42,18 @@ TILEWIRE_DEVICE void multiply_words(Sum (&sums)[2][4], const uint32_t (&left)[4]
   multiply_add(a, b, sums[1], left, halves[1]);
 }
 
+/// An accumulator's part that one warp's products of 16 columns add to: where it begins.
+template <typename F>
+TILEWIRE_DEVICE constexpr int first_sum(int block, int column) {
+  return block * F::kBlockSlots + column / 2;
+}
+
 /// acc += left · right, of staged tiles `L` and `R` that lie at these bytes of the ring's slot.
-/// Each element's products are summed up from 0, in the order of K, and then added: the bits are
-/// those of `matmul`.
-template <typename L, int kLeftOffset, typename R, int kRightOffset, typename Sum, typename F,
-          typename RingType>
-TILEWIRE_DEVICE void multiply_slot(Tile<Sum, F>& acc, const RingType& ring) {
+/// `kIsApart`: each element's products of this slot are summed up from 0 and then added; else the
+/// accumulator goes through the tensor cores.
+template <typename L, int kLeftOffset, typename R, int kRightOffset, bool kIsApart, typename Sum,
+          typename F, typename RingType>
+TILEWIRE_DEVICE void add_products(Tile<Sum, F>& acc, const RingType& ring) {
   static_assert(L::kLines == F::kRows && R::kLines == F::kColumns && L::kDepth == R::kDepth);
   static_assert(F::kIsFull && R::kLines % 16 == 0);
   constexpr int kSteps = L::kDepth * L::kElementBytes / kMmaBytes;
@@ -67,6 +73,12 @@ TILEWIRE_DEVICE void multiply_slot(Tile<Sum, F>& acc, const RingType& ring) {
   TILEWIRE_UNROLL
   for (int column = 0; column < F::kColumns; column += 16) {
     Sum sums[F::kBlocks][2][4] = {};
+    if constexpr (!kIsApart) {
+      TILEWIRE_UNROLL
+      for (int i = 0; i < F::kBlocks * 8; ++i) {
+        sums[i / 8][i / 4 % 2][i % 4] = acc.get(first_sum<F>(i / 8, column) + i % 8);
+      }
+    }
     TILEWIRE_UNROLL
     for (int step = 0; step < kSteps; ++step) {
       uint32_t right[4];
@@ -77,14 +89,26 @@ TILEWIRE_DEVICE void multiply_slot(Tile<Sum, F>& acc, const RingType& ring) {
       }
     }
     TILEWIRE_UNROLL
-    for (int block = 0; block < F::kBlocks; ++block) {
-      TILEWIRE_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const int slot = block * F::kBlockSlots + column / 2 + i;
-        acc.set(slot, Add::of(acc.get(slot), sums[block][i / 4][i % 4]));
-      }
+    for (int i = 0; i < F::kBlocks * 8; ++i) {
+      const int slot = first_sum<F>(i / 8, column) + i % 8;
+      const Sum sum = sums[i / 8][i / 4 % 2][i % 4];
+      acc.set(slot, kIsApart ? Add::of(acc.get(slot), sum) : sum);
     }
   }
+}
+
+/// acc += left · right, as `add_products` says.
+template <typename L, int kLeftOffset, typename R, int kRightOffset, typename Sum, typename F,
+          typename RingType>
+TILEWIRE_DEVICE void multiply_slot(Tile<Sum, F>& acc, const RingType& ring) {
+  add_products<L, kLeftOffset, R, kRightOffset, false>(acc, ring);
+}
+
+/// The same where tensor cores sum in fewer bits than `Sum` has (fp8): only a slot's products are.
+template <typename L, int kLeftOffset, typename R, int kRightOffset, typename Sum, typename F,
+          typename RingType>
+TILEWIRE_DEVICE void multiply_slot_exactly(Tile<Sum, F>& acc, const RingType& ring) {
+  add_products<L, kLeftOffset, R, kRightOffset, true>(acc, ring);
 }
 
 }  // namespace tilewire::device

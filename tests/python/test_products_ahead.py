@@ -48,6 +48,14 @@ def test_tensor_cores_multiply_what_cp_async_brought(target, dtype, instruction)
     assert re.search(r"cp\.async\.cg\.shared\.global \[[^]]*\], \[[^]]*\], 16;", ptx)
 
 
+def test_only_sums_of_fp8_are_apart_from_the_accumulator():
+    """As tensor cores have 14 bits for those, unless precision="fast" takes them."""
+    for options, name in (({}, "multiply_slot_exactly<"), ({"PRECISION": "fast"}, "multiply_slot<")):
+        text = emitted(matmul, "sm_89", "cuda", "e4m3", "f32", **USUAL, **options).decode()
+        assert f"tw::{name}" in text
+    assert "tw::multiply_slot<" in emitted(matmul, "sm_89", "cuda", **USUAL).decode()
+
+
 def test_what_must_stay_where_it_stands_goes_through_registers():
     text = emitted(matmul_through_registers, "sm_80", "cuda", **USUAL).decode()
     assert "tw::matmul<" in text and "ring" not in text

@@ -197,6 +197,38 @@ void check_places() {
   }
 }
 
+/// What a slot of ones adds to `start`: 16 of them in each sum.
+template <bool kIsApart>
+float add_ones(float start) {
+  constexpr int kRows = 64, kColumns = 16, kDepth = 16, kThreads = 128;
+  using L = SlotTile<bf16, kRows, kDepth, true>;
+  using R = SlotTile<bf16, kColumns, kDepth, true>;
+  using F = Fragment<kRows, kColumns, kThreads>;
+  Matrix<bf16> ones(kRows, kDepth, 1);
+  std::fill_n(ones.data(), kRows * kDepth, element_of<bf16>(1));
+  struct alignas(128) Slot {
+    char bytes[L::kBytes + R::kBytes];
+  };
+  std::vector<Slot> shared(2);
+  std::atomic<float> sum = 0;
+  Cta::run(kThreads, [&] {
+    pending_copies = {};
+    CommonRing<2, L::kBytes + R::kBytes> ring(shared.data());
+    const auto all = [&](int lines) {
+      return access(ones.data(), masked_dim<kRows>(kDepth, 0, lines), masked_dim<kDepth>(1, 0, 16));
+    };
+    ring.begin();
+    ring.template copy<L, 0, 8, kThreads>(all(kRows));
+    ring.template copy<R, L::kBytes, 8, kThreads>(all(kColumns));
+    ring.fill();
+    ring.await();
+    auto acc = full<Tile<float, F>>(start);
+    add_products<L, 0, R, L::kBytes, kIsApart>(acc, ring);
+    if (threadIdx.x == 0) sum = acc.get(0);
+  });
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("operands in a slot are read from all banks at once") {
@@ -227,6 +259,12 @@ TEST_CASE("products of slots whose lines are neighbours in memory") {
   check_products<bf16, float, Shape{64, 32, 32, 8, 3, 128, false, true}>(64, 32, 96);
   check_products<bf16, float, Shape{128, 32, 32, 8, 3, 128, true, false}>(128, 32, 96);
   check_products<bf16, float, Shape{128, 144, 16, 8, 3, 256, false, false}>(128, 144, 48);
+}
+
+TEST_CASE("sums go through the tensor cores, but for those that these would shorten") {
+  const float whole = 1 << 24;  // + 1 is rounded away
+  REQUIRE(add_ones<false>(whole) == whole);
+  REQUIRE(add_ones<true>(whole) == whole + 16);
 }
 
 TEST_CASE("what lies outside of an operand counts as 0 in a slot") {

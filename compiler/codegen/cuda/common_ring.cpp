@@ -141,8 +141,9 @@ void emit_product_ahead_cuda(const Statement& matmul, CudaEmitter& emitter) {
     operands.push_back(fmt::format("{}", operand.integer("offset")));
   }
   const std::string name = emitter.updated(matmul.result(), product.acc, "product");
-  emitter.statement(
-      fmt::format("tw::multiply_slot<{}>({}, ring);", fmt::join(operands, ", "), name));
+  emitter.statement(fmt::format("tw::multiply_slot{}<{}>({}, ring);",
+                                product.is_exact_fp8 ? "_exactly" : "", fmt::join(operands, ", "),
+                                name));
 }
 
 }  // namespace tilewire

@@ -151,10 +151,8 @@ int registers_of_products(const Program& program) {
   int most = 0;
   for_each_statement(program.body, [&](const Statement& statement) {
     if (!is_staged(statement)) return;
-    const DType dtype = statement.operands.at(0)->type.dtype;
-    const bool is_exact = is_fp8(dtype) && statement.text("precision") != "fast";
     most = std::max(most, registers_of(statement.result()->type, program.num_threads) +
-                              (is_exact ? kExactSumsRegisters : 0));
+                              (Matmul::of(statement).is_exact_fp8 ? kExactSumsRegisters : 0));
   });
   return most;
 }

@@ -223,9 +223,9 @@ void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter) {
   const std::string before = is_carried ? emitter.argument(product.acc) : "";
   const std::string name = emitter.updated(matmul.result(), product.acc, "product");
   if (name != before) emitter.statement(fmt::format("tw::prepare({});", name));
-  const bool is_exact = is_fp8(product.left->type.dtype) && matmul.text("precision") != "fast";
-  emitter.statement(fmt::format("tw::multiply{}<{}>({}, ring);", is_exact ? "_exactly" : "",
-                                fmt::join(types, ", "), name));
+  emitter.statement(fmt::format("tw::multiply{}<{}>({}, ring);",
+                                product.is_exact_fp8 ? "_exactly" : "", fmt::join(types, ", "),
+                                name));
 }
 
 void emit_skip_product_cuda(const Statement&, CudaEmitter& emitter) {
