@@ -186,7 +186,7 @@ class Problem:
 
     def error(self, found: np.ndarray, rank: int) -> float:
         """How far it is off, relative to 1 or to the value; inf where it is NaN. Of a gated value
-        each factor is rounded, which counts by the other one: relative to that where it is larger."""
+        each factor is rounded, which counts by the other one: relative to both as well."""
         expected = self.expected(rank)
         assert found.shape == expected.shape, (found.shape, expected.shape)
         size = np.maximum(np.abs(expected), 1)
