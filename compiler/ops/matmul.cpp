@@ -162,6 +162,8 @@ OpInfo matmul_op() {
       {"ahead", AttributeSpec::Kind::kInteger, false,
        "operands come from the ring that all threads fill; the warpgroups that multiply"},
       {"staged", AttributeSpec::Kind::kBool, false, "operands come from the producer's ring"},
+      {"held", AttributeSpec::Kind::kBool, false, "of those, the left one is in registers instead"},
+      {"kept", AttributeSpec::Kind::kBool, false, "and read there again behind this product"},
       {"stages", AttributeSpec::Kind::kInteger, false, "slots of that ring, if that many fit"},
       {"transpose_a", AttributeSpec::Kind::kBool, false, "a is [K, M]"},
       {"transpose_b", AttributeSpec::Kind::kBool, false, "b is [N, K]"}};

@@ -107,7 +107,8 @@ OpInfo skip_op() {
   OpInfo op = lowered_op("skip_product",
                          "Takes a product's operands from the ring without multiplying them.",
                          infer_nothing, emit_skip_product_cuda);
-  op.min_operands = op.max_operands = 2;
+  op.min_operands = 1;
+  op.max_operands = 2;
   op.effect = Effect::kHidden;
   return op;
 }
@@ -168,6 +169,8 @@ bool MapAccess::is_contiguous_along(std::size_t dimension) const {
 
 bool is_staged(const Statement& matmul) { return matmul.is("matmul") && matmul.flag("staged"); }
 
+std::size_t first_staged_operand(const Statement& matmul) { return matmul.flag("held") ? 1 : 0; }
+
 bool has_staged_product(const Region& region) {
   bool has = false;
   for_each_statement(region, [&has](const Statement& statement) { has |= is_staged(statement); });
@@ -176,7 +179,7 @@ bool has_staged_product(const Region& region) {
 
 std::int64_t slot_bytes(const Statement& matmul) {
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < 2; ++i) {
+  for (std::size_t i = first_staged_operand(matmul); i < 2; ++i) {
     const Type& tile = matmul.operands.at(i)->type;
     bytes += tile.num_elements() * num_bytes(tile.dtype);
   }

@@ -24,9 +24,11 @@ struct MapAccess {
 
 /// Whether a matmul takes its operands from the ring of shared memory that a producer fills.
 bool is_staged(const Statement& matmul);
+/// The first of its operands that does: the left one may be in registers.
+std::size_t first_staged_operand(const Statement& matmul);
 bool has_staged_product(const Region& region);
 
-/// Bytes of a slot of the ring that holds both operands of a matmul.
+/// Bytes of a slot of the ring that holds a matmul's operands.
 std::int64_t slot_bytes(const Statement& matmul);
 
 /// Threads that multiply staged operands of so many rows, a multiple of 64 or fewer: a warpgroup

@@ -138,8 +138,8 @@ class LayoutInference {
   }
 
  private:
-  /// Staged products lie as wgmma leaves them; their rows say how many warpgroups there are. So do
-  /// those whose operands all threads bring.
+  /// Staged products, and left operands in registers, lie as wgmma has them; their rows say how
+  /// many warpgroups there are. So do those whose operands all threads bring.
   void stage() {
     int num_threads = 0;
     for_each_statement(program_.body, [&](const Statement& statement) {
@@ -150,7 +150,9 @@ class LayoutInference {
       num_threads = num_threads == 0 ? threads : std::gcd(num_threads, threads);
       set(groups_.of(statement.result()), Layout::fragment(Layout::Kind::kFragment));
       for (std::size_t i = 0; i < 2; ++i) {
-        set(groups_.of(statement.operands.at(i)), {Layout::Kind::kStaged, 1});
+        const bool is_held = i < first_staged_operand(statement);
+        set(groups_.of(statement.operands.at(i)),
+            is_held ? Layout::fragment(Layout::Kind::kFragment) : Layout{Layout::Kind::kStaged, 1});
       }
     });
     if (num_threads == 0) return;

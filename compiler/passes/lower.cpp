@@ -97,6 +97,8 @@ Program lower(Program program, const Target& target, const PassObserver& observe
   done("split_roles", program);
   program = split_mover(std::move(program));
   done("split_mover", program);
+  program = mark_kept(std::move(program));
+  done("mark_kept", program);
   return program;
 }
 

@@ -112,4 +112,8 @@ Program split_roles(Program program);
 /// behind, and what tells others of stores. `await_moves` stands before what else depends on them.
 Program split_mover(Program program);
 
+/// Of products whose left operand is in registers: whether these are read again behind the product,
+/// by others or in the loop's next iteration (`matmul` attribute `kept`).
+Program mark_kept(Program program);
+
 }  // namespace tilewire

@@ -103,9 +103,10 @@ class Sharer {
     for (auto& statement : old) {
       for (Region& inner : statement->regions) replace_products(inner);
       if (is_staged(*statement)) {
-        region.statements.push_back(
-            program_.new_op("skip_product", {statement->operands[0], statement->operands[1]}, {},
-                            statement->location));
+        const auto first =
+            statement->operands.begin() + static_cast<long>(first_staged_operand(*statement));
+        region.statements.push_back(program_.new_op(
+            "skip_product", {first, statement->operands.begin() + 2}, {}, statement->location));
       }
       region.statements.push_back(std::move(statement));
     }

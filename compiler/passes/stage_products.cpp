@@ -15,6 +15,8 @@ namespace {
 
 /// Accumulators of one thread: what they leave of its registers is for addresses and epilogues.
 constexpr std::int64_t kMaxAccumulators = 160;
+/// The same with the words of a left operand that is held in registers.
+constexpr std::int64_t kMaxHeld = 192;
 /// Two slots of a ring fit beside what else a CTA may hold in shared memory.
 constexpr std::int64_t kMaxSlotBytes = 80 * 1024;
 constexpr std::int64_t kRowBytes = 128;  // of an operand in shared memory: what one swizzle spans
@@ -44,13 +46,18 @@ class Stager {
 
   void run() {
     if (!is_possible_) return;
+    bool has_staged = false;
     for (Statement* matmul : matmuls_) {
-      if (!can_stage(*matmul)) continue;
-      const std::int64_t bytes = slot_bytes(*matmul);
-      if (slot_bytes_ == 0) slot_bytes_ = bytes;
-      if (slot_bytes_ == bytes) matmul->attributes["staged"] = true;  // all slots are alike
+      const bool is_held = can_be_held(*matmul);
+      if (is_held) matmul->attributes["held"] = true;
+      if (!can_stage(*matmul)) {
+        matmul->attributes.erase("held");
+        continue;
+      }
+      matmul->attributes["staged"] = true;
+      has_staged = true;
     }
-    if (slot_bytes_ == 0) return;
+    if (!has_staged) return;
     for (Statement* wait : waits_) {
       if (is_known_wait(*wait)) wait->attributes["producer"] = true;
     }
@@ -96,12 +103,32 @@ class Stager {
                        [this](const Value* operand) { return is_known(operand); });
   }
 
+  /// Whether the left operand can stay in registers, where wgmma takes elements of 16 bits from:
+  /// what was computed, or loaded for more than this product.
+  bool can_be_held(const Statement& matmul) const {
+    const Matmul product = Matmul::of(matmul);
+    const Type& left = product.left->type;
+    const Statement* made = product.left->definition;
+    const bool is_loaded_for_it = made != nullptr && made->is("load") &&
+                                  uses_.at(product.left) == 1 &&
+                                  regions_.at(made) == regions_.at(&matmul);
+    return num_bytes(left.dtype) == 2 && left.rank() == 2 && !product.left_is_transposed &&
+           product.rows % device::kWgmmaRows == 0 && !is_loaded_for_it &&
+           held_registers(product) <= kMaxHeld;
+  }
+
+  /// Of a thread, for both the accumulators and the left operand.
+  static std::int64_t held_registers(const Matmul& product) {
+    const int threads = consumer_threads(product.rows);
+    return product.rows * (product.columns + product.depth / 2) / threads;
+  }
+
   bool can_stage(const Statement& matmul) {
     const Matmul product = Matmul::of(matmul);
     if (!is_multiplied(product.left->type.dtype, product.right->type.dtype)) return false;
     if (!fits_instructions(product) || slot_bytes(matmul) > kMaxSlotBytes) return false;
-    for (const Value* operand : {product.left, product.right}) {
-      if (!is_brought(operand, matmul)) return false;
+    for (std::size_t i = first_staged_operand(matmul); i < 2; ++i) {
+      if (!is_brought(matmul.operands.at(i), matmul)) return false;
     }
     return is_undisturbed(product, matmul) && is_known_control(matmul) &&
            std::ranges::all_of(waits_,
@@ -244,7 +271,6 @@ class Stager {
   std::vector<Statement*> waits_;
   std::map<const Value*, std::vector<const Statement*>> written_;  ///< parameter → by which
   std::map<const Value*, bool> known_;
-  std::int64_t slot_bytes_ = 0;
   bool is_possible_ = true;
 };
 

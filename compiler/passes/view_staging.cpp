@@ -47,7 +47,7 @@ void ViewStaging::stage_operands(Statement& matmul, Statements& into) {
   Clip clip;
   std::int64_t offset = 0;
   bool is_possible = true;
-  for (std::size_t place = 0; place < 2 && is_possible; ++place) {
+  for (std::size_t place = first_staged_operand(matmul); place < 2 && is_possible; ++place) {
     const Value* tile = operands[place];
     const auto loaded = loaded_.find(tile);
     is_possible = loaded != loaded_.end();
@@ -63,7 +63,8 @@ void ViewStaging::stage_operands(Statement& matmul, Statements& into) {
         is_possible && is_known_outside(mask->begin, into) && is_known_outside(mask->bound, into);
   }
   if (!is_possible) {
-    matmul.attributes.erase(matmul.attributes.find("staged"));
+    matmul.attributes.erase("staged");
+    matmul.attributes.erase("held");
     return;
   }
   ++num_staged_;

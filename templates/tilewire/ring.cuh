@@ -36,10 +36,10 @@ struct Filling {
   }
 };
 
-/// `kStages` slots of `kSlotBytes` bytes, all of which every filling loads (parts of tiles that
-/// other CTAs load count, zeros outside of a tensor too). With `kClusterSize` > 1, CTAs of a
-/// cluster fill each other's slots: all of them fill and empty their rings equally often, and a
-/// slot is free when it is free in all of them.
+/// `kStages` slots of `kSlotBytes` bytes, of which a filling loads as many as it says (parts of
+/// tiles that other CTAs load count, zeros outside of a tensor too). With `kClusterSize` > 1, CTAs
+/// of a cluster fill each other's slots: all of them fill and empty their rings equally often, and
+/// a slot is free when it is free in all of them.
 ///
 /// A thread's object is its own: the producer's and a consumer's state go separate ways.
 template <int kStages, int kSlotBytes, int kThreads, int kClusterSize = 1>
@@ -68,10 +68,12 @@ class Ring {
     }
   }
 
-  /// The producer's thread: the next slot, once it is free.
+  /// The producer's thread: the next slot, once it is free, for so many bytes.
+  template <int kBytes = kSlotBytes>
   TILEWIRE_DEVICE Filling<kClusterSize> fill() {
+    static_assert(kBytes <= kSlotBytes);
     wait_barrier(free(stage_), phase_ ^ 1);
-    arrive_expecting(full(stage_), kSlotBytes);
+    arrive_expecting(full(stage_), kBytes);
     const Filling<kClusterSize> result{slots_ + stage_ * kSlotBytes, full(stage_)};
     advance();
     return result;

@@ -35,6 +35,7 @@ SHAPES = {
     "26_rms_norm_multimem": ["1,64", "2,200", "13,72"],
     "27_all_gather_task": ["1,1,1", "5,70,3", "77,33,101"],
     "28_split_k": ["1,1,1", "5,70,3", "33,40,1000"],
+    "29_attention": ["1,1,1", "2,5,70", "3,33,100"],
 }
 
 MULTIMEM = [name for name in SHAPES if "multimem" in name]

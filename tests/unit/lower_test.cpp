@@ -83,7 +83,7 @@ TEST_CASE("lowering gives the same text every time, and shows each pass") {
         "legalise_communication "
         "insert_launch_states lower_stacks stage_products lower_views canonicalise elide_releases "
         "drain_copies fill_ahead infer_layouts fence_aliases hoist_invariants keep_channel_counts "
-        "share_operands place_waits split_roles split_mover ");
+        "share_operands place_waits split_roles split_mover mark_kept ");
   CHECK(print(lower(all_reduce_rms_norm(target, 1000), target)) == first);
 }
 

@@ -195,11 +195,30 @@ std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered) {
   return maps;
 }
 
+namespace {
+
+/// What a product's operands take of a slot.
+std::int64_t bytes_brought(const Program& lowered, std::int64_t product) {
+  std::int64_t bytes = 0;
+  for_each_statement(lowered.body, [&](const Statement& statement) {
+    if (!statement.is("operand_load") || statement.integer("product") != product) return;
+    const Type& tile = statement.result()->type;
+    bytes =
+        std::max(bytes, statement.integer("offset") + tile.num_elements() * num_bytes(tile.dtype));
+  });
+  return bytes;
+}
+
+}  // namespace
+
 void emit_operand_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   const std::string slot =
       emitter.shared_name(fmt::format("slot {}", statement.integer("product")), "next");
-  if (statement.integer("place") == 0) {
-    emitter.statement(fmt::format("const auto {} = ring.fill();", slot));
+  if (statement.integer("offset") == 0) {
+    const std::int64_t bytes = bytes_brought(emitter.program(), statement.integer("product"));
+    const bool is_whole = bytes == plan_staging(emitter.program()).slot_bytes;
+    emitter.statement(fmt::format("const auto {} = ring.fill{}();", slot,
+                                  is_whole ? "" : fmt::format("<{}>", bytes)));
   }
   const std::string type = StagedOperand::of_load(statement, emitter.program()).type(emitter);
   const auto [map, coordinates] = map_arguments(statement, emitter);
@@ -211,7 +230,8 @@ void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter) {
   const Matmul product = Matmul::of(matmul);
   emitter.include("staged_matmul.cuh");
   std::vector<std::string> types;
-  for (std::size_t place = 0; place < 2; ++place) {
+  const std::size_t first = first_staged_operand(matmul);
+  for (std::size_t place = first; place < 2; ++place) {
     const Statement& operand = *matmul.operands.at(place)->definition;
     const bool is_transposed =
         place == 0 ? product.left_is_transposed : product.right_is_transposed;
@@ -223,6 +243,13 @@ void emit_staged_product_cuda(const Statement& matmul, CudaEmitter& emitter) {
   const std::string before = is_carried ? emitter.argument(product.acc) : "";
   const std::string name = emitter.updated(matmul.result(), product.acc, "product");
   if (name != before) emitter.statement(fmt::format("tw::prepare({});", name));
+  if (first > 0) {
+    emitter.include("held_matmul.cuh");
+    emitter.statement(fmt::format("tw::multiply_{}<{}>({}, {}, ring);",
+                                  matmul.flag("kept") ? "kept" : "held", types.front(), name,
+                                  emitter.argument(product.left)));
+    return;
+  }
   emitter.statement(fmt::format("tw::multiply{}<{}>({}, ring);",
                                 product.is_exact_fp8 ? "_exactly" : "", fmt::join(types, ", "),
                                 name));
