@@ -1,7 +1,6 @@
 #include "compiler/passes/find_products_ahead.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -53,12 +52,13 @@ class LoopReader {
     for (const auto& statement : loop_.body().statements) {
       if (statement->is("matmul") && is_possible(*statement)) {
         found.products.push_back(statement.get());
+        if (is_held(*statement)) found.held.insert(statement.get());
       }
     }
-    while (drop_shared_loads(found.products)) {
+    while (drop_shared_loads(found)) {
     }
     for (const Statement* matmul : found.products) {
-      for (std::size_t place = 0; place < 2; ++place) {
+      for (std::size_t place = found.first_operand(matmul); place < 2; ++place) {
         const Statement* load = matmul->operands[place]->definition;
         const SlotOperand operand = {place, depth_of(*matmul, place), found.slot_bytes};
         if (!found.operands.emplace(load, operand).second) continue;
@@ -83,6 +83,7 @@ class LoopReader {
 
   /// Whether a store of the loop may change what a load reads.
   bool is_overwritten(const Statement& load) const {
+    if (load.flag("constant")) return false;
     const Value* from = parameter_behind(load.operands.at(0));
     bool is_overwritten = false;
     for_each_statement(loop_.body(), [&](const Statement& statement) {
@@ -102,7 +103,18 @@ class LoopReader {
         depth_bytes % device::kMmaBytes != 0) {
       return false;
     }
-    return can_come_early(matmul, 0) && can_come_early(matmul, 1);
+    return (can_come_early(matmul, 0) || is_held(matmul)) && can_come_early(matmul, 1);
+  }
+
+  /// Whether the left operand comes from registers, where the tensor cores take elements of 16 bits
+  /// from as products leave them: what was computed, or loaded for more than this product.
+  bool is_held(const Statement& matmul) const {
+    const Matmul product = Matmul::of(matmul);
+    const Statement* made = product.left->definition;
+    const bool is_loaded_for_it = made != nullptr && made->is("tile_load") &&
+                                  inside_.contains(made) && uses_.at(product.left) == 1;
+    return num_bytes(product.left->type.dtype) == 2 && !product.left_is_transposed &&
+           !is_loaded_for_it && !can_come_early(matmul, 0);
   }
 
   /// Whether an operand is a load of the loop's body that `cp.async` can make, at a place that only
@@ -139,20 +151,22 @@ class LoopReader {
 
   /// Leaves out a product that has a load in common with something else than such a product, or
   /// with one along another dimension. Whether there was one.
-  bool drop_shared_loads(std::vector<Statement*>& products) const {
+  bool drop_shared_loads(LoopAhead& found) const {
     std::map<const Value*, int> own_uses;
     std::map<const Value*, std::set<std::size_t>> depths;
-    for (const Statement* matmul : products) {
-      for (std::size_t place = 0; place < 2; ++place) {
+    for (const Statement* matmul : found.products) {
+      for (std::size_t place = found.first_operand(matmul); place < 2; ++place) {
         ++own_uses[matmul->operands[place]];
         depths[matmul->operands[place]].insert(depth_of(*matmul, place));
       }
     }
-    return std::erase_if(products, [&](const Statement* matmul) {
-             return std::ranges::any_of(std::array<std::size_t, 2>{0, 1}, [&](std::size_t place) {
-               const Value* tile = matmul->operands[place];
-               return own_uses.at(tile) != uses_.at(tile) || depths.at(tile).size() > 1;
-             });
+    const auto is_shared = [&](const Value* tile) {
+      return own_uses.at(tile) != uses_.at(tile) || depths.at(tile).size() > 1;
+    };
+    return std::erase_if(found.products, [&](const Statement* matmul) {
+             return std::any_of(matmul->operands.begin() +
+                                    static_cast<std::ptrdiff_t>(found.first_operand(matmul)),
+                                matmul->operands.begin() + 2, is_shared);
            }) > 0;
   }
 
@@ -188,6 +202,7 @@ class Chooser {
     for (const LoopAhead& loop : chosen) {
       for (Statement* matmul : loop.products) {
         matmul->attributes["ahead"] = std::int64_t{*warpgroups.begin()};
+        if (loop.first_operand(matmul) > 0) matmul->attributes["held"] = true;
       }
     }
     return chosen;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "compiler/ir/program.h"
@@ -22,7 +23,13 @@ struct LoopAhead {
   Statement* loop = nullptr;
   std::vector<Statement*> products;
   std::map<const Statement*, SlotOperand> operands;  ///< by load
+  std::set<const Statement*> held;  ///< products whose left operand is in registers
   std::int64_t slot_bytes = 0;
+
+  /// The first operand of a product that comes from a slot.
+  std::size_t first_operand(const Statement* product) const {
+    return held.contains(product) ? 1 : 0;
+  }
 };
 
 /// The loops of a program whose products can take their operands from slots that are filled some

@@ -1,4 +1,4 @@
-"""Products on Hopper whose left operand is in registers: which ones, and what they compile to."""
+"""Products whose left operand is in registers: which ones, and what they compile to."""
 
 import re
 
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def emitted(kernel, stage="cuda", **arguments):
-    program = kernel.program("sm_90a", specialised(kernel, arguments))
+def emitted(kernel, stage="cuda", target="sm_90a", **arguments):
+    program = kernel.program(target, specialised(kernel, arguments))
     program.assume_ordinary_facts()
-    result = _tilewire.emit_stage(program, tw.Target("sm_90a"), stage)
+    result = _tilewire.emit_stage(program, tw.Target(target), stage)
     return result if stage == "cubin" else result.decode()
 
 
@@ -116,3 +116,27 @@ def test_an_operand_that_only_its_own_map_lacks_goes_the_slower_way():
     program = f.program("sm_90a", specialised(f, arguments))
     text = _tilewire.emit_stage(program, tw.Target("sm_90a"), "cuda").decode()
     assert "multiply_held" not in text and "multiply_kept" not in text
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90", "sm_100a", "sm_120"])
+def test_without_wgmma_the_right_operand_comes_from_a_slot(target):
+    constants = {"D": 64, "BM": 64, "BN": 64}
+    text = emitted(attention, target=target, **HEADS, **constants)
+    assert multiplications(text) == ["multiply_held_slot", "multiply_held_slot"]
+    assert text.count("ring.copy<") == 4  # two in front of the loop, two in it
+    assert stack_bytes(emitted(attention, "cubin", target, **HEADS, **constants)) == 0
+
+
+@pytest.mark.parametrize(
+    ("transposed", "function"), [(False, "multiply_held_slot"), (True, "matmul")]
+)
+def test_without_wgmma_what_lies_as_the_tensor_cores_take_it(transposed, function):
+    @tw.kernel
+    def f(a: tw.Tensor[64, 64], b: tw.constant(tw.Tensor["N", 64]), c: tw.Tensor[64, "N"]):
+        left = tw.load(a[:, :])
+        for n in range(0, N, 64):
+            right = tw.load(b[tw.ds(n, 64), :]).T
+            tw.store(c[:, tw.ds(n, 64)], tw.matmul(left, right, transpose_a=transposed))
+
+    arguments = {"a": "f16[64,64]", "b": "f16[?,64]", "c": "f32[64,?]"}
+    assert multiplications(emitted(f, target="sm_80", **arguments)) == [function]

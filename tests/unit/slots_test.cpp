@@ -223,10 +223,55 @@ float add_ones(float start) {
     ring.fill();
     ring.await();
     auto acc = full<Tile<float, F>>(start);
-    add_products<L, 0, R, L::kBytes, kIsApart>(acc, ring);
+    add_staged_products<L, 0, R, L::kBytes, kIsApart>(acc, ring);
     if (threadIdx.x == 0) sum = acc.get(0);
   });
   return sum;
+}
+
+/// acc + left · right, where every thread has its part of `left` in registers.
+template <int kRows, int kColumns, int kDepth, bool kIsByDepth>
+void check_held_products() {
+  constexpr int kThreads = 128;
+  using L = Fragment<kRows, kDepth, kThreads>;
+  using R = SlotTile<bf16, kColumns, kDepth, kIsByDepth>;
+  using F = Fragment<kRows, kColumns, kThreads>;
+  Matrix<bf16> a(kRows, kDepth, 1);
+  Matrix<bf16> b(kIsByDepth ? kColumns : kDepth, kIsByDepth ? kDepth : kColumns, 2);
+  struct alignas(128) Slot {
+    char bytes[R::kBytes];
+  };
+  std::vector<Slot> shared(2);
+  std::vector<float> sums(static_cast<std::size_t>(kRows * kColumns));
+  Cta::run(kThreads, [&] {
+    pending_copies = {};
+    CommonRing<2, R::kBytes> ring(shared.data());
+    constexpr int kOuter = kIsByDepth ? kColumns : kDepth, kInner = kIsByDepth ? kDepth : kColumns;
+    ring.begin();
+    ring.template copy<R, 0, 8, kThreads>(
+        access(b.data(), masked_dim<kOuter>(kInner, 0, kOuter), masked_dim<kInner>(1, 0, kInner)));
+    ring.fill();
+    ring.await();
+    auto acc = full<Tile<float, F>>(1.0f);
+    Tile<bf16, L> left;
+    for (int i = 0; i < L::kRegisters; ++i) {
+      left.set(i, a.data()[L::element(static_cast<int>(threadIdx.x), i)]);
+    }
+    multiply_held_slot<R, 0>(acc, left, ring);
+    for (int i = 0; i < F::kRegisters; ++i) {
+      const int element = F::element(static_cast<int>(threadIdx.x), i);
+      sums[static_cast<std::size_t>(element)] = acc.get(i);
+    }
+  });
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    float expected = 1;
+    for (int k = 0; k < kDepth; ++k) {
+      const int column = i % kColumns;
+      expected += static_cast<float>(a.at(i / kColumns, k) *
+                                     (kIsByDepth ? b.at(column, k) : b.at(k, column)));
+    }
+    REQUIRE(sums[static_cast<std::size_t>(i)] == expected);
+  }
 }
 
 }  // namespace
@@ -259,6 +304,12 @@ TEST_CASE("products of slots whose lines are neighbours in memory") {
   check_products<bf16, float, Shape{64, 32, 32, 8, 3, 128, false, true}>(64, 32, 96);
   check_products<bf16, float, Shape{128, 32, 32, 8, 3, 128, true, false}>(128, 32, 96);
   check_products<bf16, float, Shape{128, 144, 16, 8, 3, 256, false, false}>(128, 144, 48);
+}
+
+TEST_CASE("left operands in registers are multiplied with a slot") {
+  check_held_products<64, 32, 32, true>();
+  check_held_products<64, 32, 48, false>();
+  check_held_products<128, 16, 32, false>();  // two blocks of a warpgroup
 }
 
 TEST_CASE("sums go through the tensor cores, but for those that these would shorten") {

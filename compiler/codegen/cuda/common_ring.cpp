@@ -24,7 +24,7 @@ constexpr int kKilobyte = 1024;
 constexpr int kReservedBytes = 1024;  // of an SM's shared memory, by each CTA
 constexpr int kOtherBytes = 512;      // what stands in static shared memory beside `shared`
 constexpr int kRegistersOfSm = 65536;
-/// Beside a thread's accumulators: words of operands, sums of a slot, addresses, masks.
+/// Beside what a thread's products hold: words of operands, sums of a slot, addresses, masks.
 constexpr int kOtherRegisters = 100;
 constexpr int kUsualStages = 4;
 /// Fewer than these hide less than another CTA on the SM does.
@@ -38,14 +38,20 @@ int shared_bytes_of_sm(int compute_capability) {
   return (is_large ? 228 : 100) * kKilobyte;
 }
 
-/// Accumulators of a thread in the products of a region that aren't in a loop of their own.
-int accumulators(const Region& region, int num_threads) {
+/// A thread's sums, and words of left operands in registers, in the products of a region that
+/// aren't in a loop of their own.
+int product_registers(const Region& region, int num_threads) {
   std::int64_t own = 0;
   int most = 0;
   for (const auto& statement : region.statements) {
-    if (is_ahead(*statement)) own += statement->result()->type.num_elements() / num_threads;
+    if (is_ahead(*statement)) {
+      own += statement->result()->type.num_elements() / num_threads;
+      if (first_staged_operand(*statement) > 0) {
+        own += statement->operands.at(0)->type.num_elements() / 2 / num_threads;
+      }
+    }
     for (const Region& inner : statement->regions) {
-      most = std::max(most, accumulators(inner, num_threads));
+      most = std::max(most, product_registers(inner, num_threads));
     }
   }
   return std::max(most, static_cast<int>(own));
@@ -94,7 +100,8 @@ CommonRingPlan plan_common_ring(const Program& lowered, const Target& target) {
     return std::min(most, bytes / plan.slot_bytes);
   };
   const int registers =
-      (accumulators(lowered.body, lowered.num_threads) + kOtherRegisters) * lowered.num_threads;
+      (product_registers(lowered.body, lowered.num_threads) + kOtherRegisters) *
+      lowered.num_threads;
   plan.num_ctas = std::max(1, kRegistersOfSm / registers);
   while (plan.num_ctas > 1 &&
          stages_of(plan.num_ctas) < std::min(most, kFewestStagesBesideOthers)) {
@@ -132,7 +139,8 @@ void emit_product_ahead_cuda(const Statement& matmul, CudaEmitter& emitter) {
   const Matmul product = Matmul::of(matmul);
   emitter.include("slot_matmul.cuh");
   std::vector<std::string> operands;
-  for (std::size_t place = 0; place < 2; ++place) {
+  const std::size_t first = first_staged_operand(matmul);
+  for (std::size_t place = first; place < 2; ++place) {
     const Statement& operand = *matmul.operands.at(place)->definition;
     const bool is_transposed =
         place == 0 ? product.left_is_transposed : product.right_is_transposed;
@@ -141,6 +149,11 @@ void emit_product_ahead_cuda(const Statement& matmul, CudaEmitter& emitter) {
     operands.push_back(fmt::format("{}", operand.integer("offset")));
   }
   const std::string name = emitter.updated(matmul.result(), product.acc, "product");
+  if (first > 0) {
+    emitter.statement(fmt::format("tw::multiply_held_slot<{}>({}, {}, ring);",
+                                  fmt::join(operands, ", "), name, emitter.argument(product.left)));
+    return;
+  }
   emitter.statement(fmt::format("tw::multiply_slot{}<{}>({}, ring);",
                                 product.is_exact_fp8 ? "_exactly" : "", fmt::join(operands, ", "),
                                 name));
