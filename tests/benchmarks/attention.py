@@ -19,10 +19,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import tilewire as tw
+from architecture import compiled_for
 from attention_kernels import attention
 
 SHAPES = "32x4096x4096x128,32x4096x4096x64,16x1000x3000x128"
-TILES = {64: [(128, 128), (192, 128), (128, 64)], 128: [(128, 128), (128, 64)]}
+TILES = {
+    "sm_90a": {64: [(128, 128), (192, 128), (128, 64)], 128: [(128, 128), (128, 64)]},
+    "sm_90": {64: [(64, 64), (128, 64)], 128: [(64, 64), (64, 32)]},  # no wgmma
+}
 LIBRARIES = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 # bf16 results that are means of N(0, 1), and weights of 8 bits.
 TOLERANCE = 2.0**-6
@@ -60,10 +64,11 @@ class Problem:
         return off
 
 
-def measure(shape: tuple[int, ...], rounds: int) -> dict:
+def measure(shape: tuple[int, ...], rounds: int, architecture: str) -> dict:
     problem = Problem(*shape)
     calls = {name: (problem.library, each) for name, each in LIBRARIES.items()}
-    calls |= {f"tilewire {BM}x{BN}": (problem.tilewire, BM, BN) for BM, BN in TILES[shape[3]]}
+    tiles = TILES[architecture][shape[3]]
+    calls |= {f"tilewire {BM}x{BN}": (problem.tilewire, BM, BN) for BM, BN in tiles}
     candidates, result = [], {"failed": {}, "off": {}}
     for name, (call, *given) in calls.items():
         try:
@@ -87,12 +92,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--architecture", choices=TILES, default="sm_90a")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    result: dict = {"benchmark": "attention", "machine": machine(), "shapes": {}}
+    architecture = arguments.architecture
+    result: dict = {"benchmark": "attention", "machine": machine(), "architecture": architecture}
     for text in arguments.shapes.split(","):
         print(text)
-        result["shapes"][text] = measure(tuple(map(int, text.split("x"))), arguments.rounds)
+        shape = tuple(map(int, text.split("x")))
+        with compiled_for(architecture):
+            result[text] = measure(shape, arguments.rounds, architecture)
     if arguments.json:
         write(arguments.json, result)
 
