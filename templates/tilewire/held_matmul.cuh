@@ -65,15 +65,15 @@ TILEWIRE_DEVICE void multiply_held(Tile<float, F>& acc, const TileA& a, RingType
 
 /// The same where `left` is read again behind it. ptxas (CUDA 13.0) gives registers that
 /// `wgmma` reads in each iteration of a loop to its other operands there as well. So it gets
-/// copies, which must look like something else: no address in shared memory has a bit from the 24th
-/// on, but ptxas doesn't know.
+/// copies, which must look like something else: no address in shared memory has the last bit
+/// (from the 24th on they have a CTA's number in its cluster), but ptxas doesn't know.
 template <typename R, typename F, typename TileA, typename RingType>
 TILEWIRE_DEVICE void multiply_kept(Tile<float, F>& acc, const TileA& a, RingType& ring) {
   using L = typename Operand<TileA>::Layout;
   const Tile<typename R::Element, L> left = a;
   const uint32_t slot = ring.wait();
   uint32_t words[kHeldWords<L>][4];
-  take_words(words, left, slot >> 24);
+  take_words(words, left, slot >> 31);
   multiply_words<R, F, L>(acc, words, slot, ring);
 }
 
