@@ -33,14 +33,14 @@ def attention(
         acc = tw.zeros((BM, D), tw.f32)
         for start in range(0, N, BN):
             some = tw.ds(start, BN)
-            score = tw.matmul(query, tw.load(k[t.part, some, :]).T) / D**0.5
+            score = tw.matmul(query, k[t.part, some, :].T) / D**0.5
             if start + BN > N:  # the last keys
                 score = tw.where((tw.arange(0, BN) + start < N)[None, :], score, -1e30)
             now = tw.maximum(most, tw.max(score, axis=1))
             weight, shrink = tw.exp(score - now[:, None]), tw.exp(most - now)
             total = total * shrink + tw.sum(weight, axis=1)
             acc *= shrink[:, None]
-            acc = tw.matmul(tw.cast(weight, q.dtype), tw.load(v[t.part, some, :]), acc=acc)
+            acc = tw.matmul(tw.cast(weight, q.dtype), v[t.part, some, :], acc=acc)
             most = now
         tw.store(o[t.part, t.local_m, :], acc / total[:, None])
 

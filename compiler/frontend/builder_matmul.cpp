@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/frontend/builder.h"
 #include "compiler/ops/matmul.h"
@@ -26,14 +27,22 @@ Value* untransposed(Value* operand, bool& is_transposed) {
 
 }  // namespace
 
-Value* Builder::matmul(Value* a, Value* b, const MatmulOptions& options) {
-  if (a->type.is_view() != b->type.is_view()) {
-    fail(fmt::format("matmul: takes two tiles or two views, found {} and {}", a->type.to_string(),
+Value* Builder::matmul(Value* a, Value* b, const MatmulOptions& given) {
+  if (a->type.is_view() && b->type.is_view()) return matmul_of_views(a, b, given);
+  const bool has_view = a->type.is_view() || b->type.is_view();
+  if (!has_view && (given.block_k != 0 || given.stages != 0 || given.other)) {
+    fail("matmul: block_k=, stages= and other= are for views; a and b are tiles");
+  }
+  if (given.block_k != 0) {
+    fail(fmt::format("matmul: block_k= is for two views, found {} and {}", a->type.to_string(),
                      b->type.to_string()));
   }
-  if (a->type.is_view()) return matmul_of_views(a, b, options);
-  if (options.block_k != 0 || options.stages != 0 || options.other) {
-    fail("matmul: block_k=, stages= and other= are for views; a and b are tiles");
+  MatmulOptions options = given;
+  if (has_view) {  // the tile beside it has all of K
+    Value*& view = a->type.is_view() ? a : b;
+    require_static_shape("matmul", view);
+    view = untransposed(view, view == a ? options.transpose_a : options.transpose_b);
+    view = load(view, std::exchange(options.other, std::nullopt));
   }
   return matmul_of_tiles(a, b, options);
 }

@@ -183,3 +183,20 @@ def test_transposed_views_and_tiles(ir):
 
     text = ir(tiles, x="f16[4, 8]", y="f32[4, 4]")
     assert 'matmul(%tile, %tile) {precision = "ieee", transpose_b = true}' in text
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_tile_and_a_view(turned):
+    @tw.kernel
+    def f(a: tw.Tensor["M", 24], b: tw.Tensor["N", 24], c: tw.Tensor["M", "N"]):
+        for t in tw.persistent(tw.tiles(M, N, 16, 32)):
+            if turned:  # the view on the left, its edges too
+                product = tw.matmul(b[t.n, :], tw.load(a[t.m, :]).T, other=7.0).T
+            else:
+                product = tw.matmul(tw.load(a[t.m, :]), b[t.n, :].T, stages=2)
+            tw.store(c[t.m, t.n], product)
+
+    a, b = numbers((20, 24), "f32", 1), numbers((40, 24), "f32", 2)
+    c = np.full((20, 40), np.nan, np.float32)
+    f[tw.auto](a, b, c)
+    assert np.allclose(c, a.astype(np.float64) @ b.astype(np.float64).T, atol=0.05)

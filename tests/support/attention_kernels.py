@@ -29,7 +29,7 @@ def attention(
         acc = tw.zeros((BM, D), tw.f32)
         for start in range(0, N, BN):
             some = tw.ds(start, BN)
-            score = tw.matmul(query, tw.load(k[t.part, some, :]).T)
+            score = tw.matmul(query, k[t.part, some, :].T)
             if start + BN > N:
                 score = tw.where((tw.arange(0, BN) + start < N)[None, :], score, -1e30)
             now = tw.maximum(most, tw.max(score, axis=1))
@@ -37,6 +37,6 @@ def attention(
             shrink = tw.exp2((most - now) * factor)
             total = total * shrink + tw.sum(weight, axis=1)
             acc *= shrink[:, None]
-            acc = tw.matmul(tw.cast(weight, q.dtype), tw.load(v[t.part, some, :]), acc=acc)
+            acc = tw.matmul(tw.cast(weight, q.dtype), v[t.part, some, :], acc=acc)
             most = now
         tw.store(o[t.part, t.local_m, :], acc / total[:, None])

@@ -23,9 +23,10 @@ def matmul(
     transpose_a: Any = False,
     transpose_b: Any = False,
 ) -> Value:
-    """`acc + a · b` of tiles [M, K] and [K, N], or of views whose K may be a run-time extent. The
-    result is f32; f64 of f64, i32 of 8-bit integers. `precision`: of f32 "tf32" or "ieee"; "fast"
-    allows sums of 14 bits of fp8, as Hopper's tensor cores have them."""
+    """`acc + a · b` of tiles [M, K] and [K, N], of views whose K may be a run-time extent, or of a
+    tile and a view, which is loaded. The result is f32; f64 of f64, i32 of 8-bit integers.
+    `precision`: of f32 "tf32" or "ieee"; "fast" allows sums of 14 bits of fp8, as Hopper's tensor
+    cores have them."""
     for each in (a, b) if acc is None else (a, b, acc):
         if not isinstance(each, Value):
             call.fail(f"takes tiles or views, found {describe(each)}")

@@ -71,7 +71,10 @@ def test_options(diagnose):
 
 
 def test_views(diagnose):
-    def mixed(a: tw.Tensor[8, 16], b: tw.Tensor[16, 4]):
+    def blocks(a: tw.Tensor[8, 16], b: tw.Tensor[16, 4]):
+        tw.matmul(a, tw.load(b[:, :]), block_k=8)  # error
+
+    def beside(a: tw.Tensor["M", 16], b: tw.Tensor[16, 4]):
         tw.matmul(a, tw.load(b[:, :]))  # error
 
     def rows(a: tw.Tensor["M", 16], b: tw.Tensor[16, 4]):
@@ -80,7 +83,11 @@ def test_views(diagnose):
     def depths(a: tw.Tensor[8, 16], b: tw.Tensor[16, 4]):
         tw.matmul(a, b[0:8, :])  # error
 
-    assert "takes two tiles or two views" in diagnose(mixed, **AB)[0]
+    assert "block_k= is for two views, found view<f32[8, 16]>" in diagnose(blocks, **AB)[0]
+    assert (
+        "dimension 0 of view<f32[?, 16]> is known only at run time"
+        in diagnose(beside, a="f32[?, 16]", b=AB["b"])[0]
+    )
     assert (
         "M of view<f32[?, 16]> is known only at run time"
         in diagnose(rows, a="f32[?, 16]", b=AB["b"])[0]
