@@ -86,11 +86,11 @@ TILEWIRE_DEVICE To with_bits_of(From value) {
   return result;
 }
 
-struct Bits {};
+struct Bitcast {};
 
 /// Elements go from register to register: a conversion on the way would change NaNs.
 template <typename T, typename L, typename A>
-struct Lazy<Bits, T, L, A> {
+struct Lazy<Bitcast, T, L, A> {
   typename Operand<A>::Held a;
   TILEWIRE_DEVICE T exact(int slot) const { return with_bits_of<T>(element(a, slot)); }
   TILEWIRE_DEVICE auto wide(int slot) const { return widen(exact(slot)); }
@@ -103,7 +103,7 @@ struct Lazy<Bits, T, L, A> {
 };
 
 template <typename T, typename L, typename A>
-TILEWIRE_DEVICE T element(const Lazy<Bits, T, L, A>& lazy, int slot) {
+TILEWIRE_DEVICE T element(const Lazy<Bitcast, T, L, A>& lazy, int slot) {
   return lazy.exact(slot);
 }
 
@@ -111,7 +111,7 @@ TILEWIRE_DEVICE T element(const Lazy<Bits, T, L, A>& lazy, int slot) {
 template <typename To, typename A>
 TILEWIRE_DEVICE auto bitcast(const A& argument) {
   if constexpr (Operand<A>::kIsTile) {
-    return Lazy<Bits, To, typename Operand<A>::Layout, A>{argument};
+    return Lazy<Bitcast, To, typename Operand<A>::Layout, A>{argument};
   } else {
     return with_bits_of<To>(argument);
   }

@@ -6,7 +6,7 @@
 
 namespace tilewire::device {
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 /// Counts how often the consumers have acquired what others wrote. Made by all threads, before
 /// whatever makes the CTA's threads meet for the first time.
 class HandOver {

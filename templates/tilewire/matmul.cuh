@@ -28,7 +28,7 @@ struct Product {
 
 /// This thread's number, computed anew at each call: what depends on it isn't kept in registers
 /// through a loop around the product, where there are hundreds of addresses of elements.
-TILEWIRE_DEVICE int this_thread() {
+TILEWIRE_DEVICE int fresh_thread() {
   int thread = static_cast<int>(threadIdx.x);
 #if defined(__CUDACC__)
   asm volatile("" : "+r"(thread));
@@ -62,7 +62,7 @@ template <int kLines, int kDepth, bool kIsInner, int kBlockLines, typename Stage
 TILEWIRE_DEVICE void stage(const TileType& tile, Block block, Lines<S, kBytes> to) {
   using L = typename TileType::Layout;
   constexpr int kPiece = Lines<S, kBytes>::kDepth;
-  const int thread = this_thread();
+  const int thread = fresh_thread();
   TILEWIRE_UNROLL
   for (int i = 0; i < L::kRegisters; ++i) {
     const int index = L::element(thread, i);
@@ -159,7 +159,7 @@ TILEWIRE_DEVICE void add_block(ResultTile& result, const Sum (&sums)[F::kRegiste
   constexpr int kPiece = piece_elements(F::kElements, sizeof(Sum));
   Sum* piece = static_cast<Sum*>(shared);
   for (int start = 0; start < F::kElements; start += kPiece) {
-    const int thread = this_thread();
+    const int thread = fresh_thread();
     meet();
     TILEWIRE_UNROLL
     for (int i = 0; i < F::kRegisters; ++i) {
@@ -238,7 +238,7 @@ TILEWIRE_DEVICE ResultTile matmul_plain(const TileA& a, const TileB& b, const Ac
       for (int column = 0; column < P::kColumns; column += P::kBlockColumns) {
         for (int depth = 0; depth < P::kDepth; depth += O::kPiece) {
           operands.load(left, right, batch, row, column, depth);
-          const int thread = this_thread();
+          const int thread = fresh_thread();
           TILEWIRE_UNROLL
           for (int i = 0; i < L::kRegisters; ++i) {
             const int target = L::element(thread, i);
