@@ -1,5 +1,5 @@
-"""Attention, and two products in a row, as pages of tiles: what one product leaves in registers is
-the left operand of the next."""
+"""Attention as a page of tiles: what one product leaves in registers is the left operand of the
+next."""
 
 from __future__ import annotations
 

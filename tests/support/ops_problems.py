@@ -197,4 +197,6 @@ class Problem:
 
     def check(self, found: np.ndarray, rank: int) -> None:
         error = self.error(found, rank)
-        assert error <= TOLERANCE[self.dtype], f"rank {rank} of {self}: {error:.2e} off"
+        # Of gated values the measure knows what their factors' rounding does, the bound needn't.
+        bound = TOLERANCE[self.dtype] / (2 if self.activation == "silu_and_mul" else 1)
+        assert error <= bound, f"rank {rank} of {self}: {error:.2e} off, {bound:.2e} is the bound"

@@ -120,6 +120,18 @@ std::pair<std::string, std::string> map_arguments(const Statement& statement,
           coordinates_text(map, MapAccess::of(statement), emitter)};
 }
 
+/// What a product's operands take of a slot.
+std::int64_t bytes_brought(const Program& lowered, std::int64_t product) {
+  std::int64_t bytes = 0;
+  for_each_statement(lowered.body, [&](const Statement& statement) {
+    if (!statement.is("operand_load") || statement.integer("product") != product) return;
+    const Type& tile = statement.result()->type;
+    bytes =
+        std::max(bytes, statement.integer("offset") + tile.num_elements() * num_bytes(tile.dtype));
+  });
+  return bytes;
+}
+
 }  // namespace
 
 bool goes_as_rows(const Statement& statement) {
@@ -194,22 +206,6 @@ std::vector<TensorMapSpec> tensor_maps_of(const Program& lowered) {
   });
   return maps;
 }
-
-namespace {
-
-/// What a product's operands take of a slot.
-std::int64_t bytes_brought(const Program& lowered, std::int64_t product) {
-  std::int64_t bytes = 0;
-  for_each_statement(lowered.body, [&](const Statement& statement) {
-    if (!statement.is("operand_load") || statement.integer("product") != product) return;
-    const Type& tile = statement.result()->type;
-    bytes =
-        std::max(bytes, statement.integer("offset") + tile.num_elements() * num_bytes(tile.dtype));
-  });
-  return bytes;
-}
-
-}  // namespace
 
 void emit_operand_load_cuda(const Statement& statement, CudaEmitter& emitter) {
   const std::string slot =
