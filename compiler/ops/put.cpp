@@ -80,11 +80,9 @@ std::vector<Type> infer_all_reduce_load(const OpCall& call) {
   require_one_of(call, "order", {"rank", "any"});
   const Type loaded = accessed_type(call, require_view(call, 0));
   const std::string operation = check_reduction(call, loaded.dtype);
-  if (flag_attribute(call, "multicast") && is_fp8(loaded.dtype)) {
-    return {operation == "add" ? loaded.with_dtype(DType::kF32) : loaded};
-  }
-  refuse_fp8(call, loaded.dtype);
-  return {operation == "add" ? loaded.with_dtype(sum_dtype(call, loaded.dtype)) : loaded};
+  if (operation != "add") return {loaded};
+  const DType sum = is_fp8(loaded.dtype) ? DType::kF32 : sum_dtype(call, loaded.dtype);
+  return {loaded.with_dtype(sum)};
 }
 
 std::vector<Type> infer_reduce_store(const OpCall& call) {

@@ -132,14 +132,15 @@ class MultimemChoice {
   }
 
   /// A reduction in any order over copies that one multicast address reaches. Of floats, those that
-  /// compare are left to loads and atomics, where NaN wins.
+  /// compare are left to loads and atomics, where NaN wins; so are sums of 8-bit floats, which come
+  /// rounded to 8 bits from the switch.
   void choose(Statement& statement, Statements& into) {
     const bool is_one_team =
         statement.text("team") == "lsa" || target_.lsa_size == target_.world_size;
     const DType dtype = statement.operands[0]->type.dtype;
     const std::string operation = operation_of(statement);
     if (statement.text("order") != "any" || !is_one_team || target_.lsa_size == 1 ||
-        (is_float(dtype) && operation != "add") ||
+        (is_float(dtype) && operation != "add") || is_fp8(dtype) ||
         !has_multimem(target_, dtype, operation, use_of(statement))) {
       return;
     }

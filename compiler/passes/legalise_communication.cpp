@@ -202,17 +202,22 @@ class Legaliser {
   void all_reduce_load(std::unique_ptr<Statement> statement, Statements& into) {
     Inserter insert(program_, into, statement->location);
     const DType dtype = statement->result()->type.dtype;
+    const DType computed_in = is_fp8(dtype) ? DType::kF32 : dtype;  // minima and maxima: exact
+    const auto to = [&insert](Value* value, DType wanted) {
+      if (value->type.dtype == wanted) return value;
+      return insert.op("cast", {value}, {{"dtype", wanted}});
+    };
     std::vector<Value*> copies;
     for (int rank = 0; rank < team_of_sum(*statement); ++rank) {
       Value* view = copy_at(statement->operands[0], insert.constant(rank), insert);
       copies.push_back(insert.op("load", {view}));
     }
     Value* sum = nullptr;
-    for (Value* copy : copies) {
-      if (copy->type.dtype != dtype) copy = insert.op("cast", {copy}, {{"dtype", dtype}});
+    for (Value* loaded : copies) {
+      Value* copy = to(loaded, computed_in);
       sum = sum == nullptr ? copy : insert.op(elementwise_of(*statement), {sum, copy});
     }
-    replaced_.replace(statement->result(), sum);
+    replaced_.replace(statement->result(), to(sum, dtype));
     removed_.push_back(std::move(statement));
   }
 

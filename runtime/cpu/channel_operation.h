@@ -86,7 +86,7 @@ class ChannelOperation {
 
  private:
   Network::Route route(std::int64_t peer) const {
-    return {rank(), static_cast<int>(slot_ % Network::kNumContexts), static_cast<int>(peer)};
+    return {rank(), Network::context_of_slot(slot_), static_cast<int>(peer)};
   }
 
   CpuInstance& instance_;

@@ -20,20 +20,23 @@ namespace tilewire {
 /// - A put reads its source at some time and writes its destination later, in two halves. Puts have
 ///   no order among themselves. A get does the same the other way.
 /// - A signal is counted behind all that its source put, on the same context, to the same peer
-///   before. What other contexts or ranks sent may come later.
+///   before. What other contexts or ranks sent may come later. GPUs have few contexts, which
+///   several instances and slots of channels share by their numbers; nobody may count on that, so
+///   that each has one of its own here.
 class Network {
  public:
-  /// Instances use context `linear program id % kNumContexts`.
-  static constexpr int kNumContexts = 4;
-
   /// All numbers come from `random`, which belongs to the caller. None is drawn while nothing is
   /// under way.
   explicit Network(std::mt19937_64& random) : random_(random) {}
 
+  using Context = std::int64_t;
+  static constexpr Context context_of_instance(std::int64_t program) { return 2 * program; }
+  static constexpr Context context_of_slot(std::int64_t slot) { return 2 * slot + 1; }
+
   /// Who sends to whom.
   struct Route {
     int rank;
-    int context;
+    Context context;
     int peer;
     auto operator<=>(const Route&) const = default;
   };

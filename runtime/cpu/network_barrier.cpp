@@ -59,7 +59,7 @@ void cpu_network_barrier(CpuInstance& instance, NetworkMeeting meeting, std::uin
   Network& network = scheduler.network();
   const int rank = static_cast<int>(instance.rank);
   const std::int64_t slot = instance.linear_program_id();
-  const auto context = static_cast<int>(slot % Network::kNumContexts);
+  const Network::Context context = Network::context_of_instance(slot);
   CpuLane& lane = scheduler.lane(rank);
   const std::vector<int> others = far_ranks(scheduler, rank, meeting.is_of_rail);
   // The signals are counted by the address of a word for this slot that nothing else counts.
@@ -74,10 +74,8 @@ void cpu_network_barrier(CpuInstance& instance, NetworkMeeting meeting, std::uin
 
 void cpu_network_grid_barrier(CpuInstance& instance, NetworkMeeting meeting, std::uint32_t site) {
   cpu_grid_barrier(instance, true, site);
-  if (instance.linear_program_id() < Network::kNumContexts) {
-    cpu_network_barrier(instance, meeting, site);
-    if (!meeting.is_of_rail) cpu_barrier(instance, CpuTeam::kLsa, site);
-  }
+  cpu_network_barrier(instance, meeting, site);
+  if (!meeting.is_of_rail) cpu_barrier(instance, CpuTeam::kLsa, site);
   cpu_grid_barrier(instance, true, site);
 }
 

@@ -18,8 +18,8 @@ struct NetworkMeeting {
 void cpu_network_barrier(CpuInstance& instance, NetworkMeeting meeting, std::uint32_t site);
 
 /// All instances of all ranks of the team meet, as on a GPU: those of this rank; then, for each
-/// context of the network, one instance of each rank, so that all that was put on it is there; then
-/// those of this rank again.
+/// context of the network, one instance of each rank, so that all that was put on it is there (here
+/// each instance has a context); then those of this rank again.
 void cpu_network_grid_barrier(CpuInstance& instance, NetworkMeeting meeting, std::uint32_t site);
 
 }  // namespace tilewire

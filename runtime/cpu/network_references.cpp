@@ -33,8 +33,7 @@ Network::Route route_to(CpuInstance& instance, std::int64_t peer, std::int64_t l
                             {ranks[own].kernel->artifact().source_file, static_cast<int>(line), 0});
   }
   return {static_cast<int>(instance.rank),
-          static_cast<int>(instance.linear_program_id() % Network::kNumContexts),
-          static_cast<int>(peer)};
+          Network::context_of_instance(instance.linear_program_id()), static_cast<int>(peer)};
 }
 
 const Network::Ticket& ticket_of(CpuInstance& instance) {

@@ -196,6 +196,7 @@ H100 = "sm_90a:world=8,multimem=1"
         (load_all, "i16", H100, {}, False),
         (load_all, "bf16", H100, {"OP": "max"}, False),  # NaN wins
         (load_all, "f32", H100, {"OP": "max"}, False),
+        (load_all, "e4m3", "sm_100a:world=8,multimem=1", {}, False),  # sums aren't rounded
         (reduce_all, "bf16", H100, {}, True),
         (reduce_all, "u64", H100, {"OP": "min"}, True),
         (reduce_all, "f32", H100, {"OP": "min"}, False),
@@ -265,3 +266,20 @@ def test_a_sum_in_any_order_is_right_whatever_the_dtype():
             y = [np.zeros(16, dtype) for _ in range(3)]
             sum_it[1](x, y)
             assert all((each == 3 * np.arange(16) + 3).all() for each in y)
+
+
+@pytest.mark.parametrize("order", ["rank", "any"])
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_8_bit_floats_are_summed_in_f32(dtype, order):
+    """Not by multimem, which would round the sums to 8 bits."""
+    copies = [np.array([1.75, 448, -0.25, 16], np.float32) * k for k in (1, 0.5, 1)]
+    copies = [each.astype(dtype) for each in copies]
+    with tw.init(virtual="3", multimem=True) as comm:
+        x = comm.window((4,), np.dtype(dtype))
+        for operation, expected in (("add", np.sum), ("min", np.min), ("max", np.max)):
+            for r in range(3):
+                x.at(r)[...] = copies[r]
+            y = [np.full(4, np.nan, np.float32) for _ in range(3)]
+            load_all[1](x, y, ORDER=order, OP=operation)
+            wanted = expected([each.astype(np.float32) for each in copies], axis=0)
+            assert all((each == wanted).all() for each in y), (operation, y[0], wanted)

@@ -60,6 +60,52 @@ def test_what_is_left_out_shows(name, broken, world):
 
 
 @tw.kernel
+def told_by_others(
+    x: tw.Window["PUTS", "K"],
+    told: tw.Semaphore["G"],
+    ch: tw.Channel,
+    wrong: tw.Tensor["G"],
+    *,
+    K: tw.const,
+    PUTS: tw.const,
+    BY: tw.const,
+):
+    """Each instance that puts is told of by another one, or by a message."""
+    i = tw.program_id(0)
+    team = tw.world_size(tw.lsa)
+    after, count = (tw.rank() + team) % tw.world_size(), 0
+    if i < PUTS:
+        tw.put(x.at(after)[i, :], tw.full((K,), 1 + tw.rank(), tw.i32))
+    if BY == "message":
+        tw.send(ch.at(after)[i], 1)
+        count += tw.recv(ch[i]) - 1
+    else:
+        tw.barrier(team=tw.local, scope="grid")
+        if i >= PUTS:
+            tw.signal(told.at(after)[i])
+            tw.wait(told[i])
+    before = (tw.rank() - team) % tw.world_size()
+    tw.store(wrong[i], count + tw.sum(tw.load(x[i % PUTS, :]) != 1 + before))
+
+
+@pytest.mark.parametrize("by", ["signal", "message"])
+@pytest.mark.parametrize("puts", [1, 2, 3, 4, 8, 16])
+def test_neither_another_instance_nor_a_message_covers_a_put(puts, by):
+    """Whatever their numbers: those of a GPU may share a context of its network."""
+    grid = puts if by == "message" else 2 * puts
+    shown = False
+    for seed in range(20):
+        with tw.init(virtual="2x1", seed=seed) as comm:
+            x, told = comm.window((puts, 8), tw.i32), comm.semaphore(grid)
+            ch = comm.channel((grid,), tile=(), dtype=tw.i32)
+            wrong = [np.full(grid, -1, np.int32) for _ in range(2)]
+            told_by_others[grid](x, told, ch, wrong, BY=by)
+            asked = slice(0 if by == "message" else puts, grid)
+            shown |= any(each[asked].any() for each in wrong)
+    assert shown
+
+
+@tw.kernel
 def put_rows(x: tw.Window["T", "H"], w: tw.Window["T", "H"], to: tw.i32, *, H: tw.const):
     for row in tw.persistent(T):
         tw.put(w.at((tw.rank() + to) % tw.world_size())[row, :], x[row, :])
