@@ -15,7 +15,8 @@ std::vector<Type> infer_at(const OpCall& call) {
     call.fail("a tensor is this rank's own memory; only a window has copies on other ranks");
   }
   require_index(call, 1);
-  require_one_of(call, "team", {"", "world", "lsa", "rail", "network"});
+  const std::string& team = text_attribute(call, "team");
+  if (!team.empty() && team != "network") require_one_of(call, "team", {"world", "lsa", "rail"});
   return {window};
 }
 

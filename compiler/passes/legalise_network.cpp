@@ -10,6 +10,7 @@
 
 #include "compiler/ops/memory.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/view_objects.h"
 #include "compiler/support/error.h"
 
 namespace tilewire {
@@ -114,6 +115,10 @@ const Statement* NetworkPlaces::any_use(const Value* view) const {
 
 void NetworkPlaces::add(const Statement& at, bool is_far) {
   if (const Statement* use = unreachable_use(at.result())) {
+    const bool is_array = at.operands.at(0)->type.memory == Memory::kWindow;
+    if (!is_array && use->kind == StatementKind::kOp && use->op->meeting.waits) {
+      refuse_wait_at_peer(*use);
+    }
     throw UserError(
         fmt::format("at: {} reaches the {} ranks of the LSA team, not all {} of the world, on "
                     "`{}`; write `.at(r, team=tw.lsa)`, with r counted in that team, or put it "

@@ -52,7 +52,7 @@ Value* is_inside(const LoweredView& view, Inserter& insert) {
   return all;
 }
 
-void refuse(const Statement& statement, const std::string& message) {
+[[noreturn]] void refuse(const Statement& statement, const std::string& message) {
   throw UserError(fmt::format("{}: {}", statement.op->name, message), statement.location);
 }
 
@@ -70,9 +70,7 @@ void check_shape(const Statement& statement, const LoweredView& view) {
 void describe_meeting(const Statement& statement, const LoweredView& view, Attributes& attributes,
                       const Program& program) {
   const Meeting& meeting = statement.op->meeting;
-  if (meeting.waits && view.rank != nullptr) {
-    refuse(statement, "waits on this rank's own; leave out `.at(…)`");
-  }
+  if (meeting.waits && view.rank != nullptr) refuse_wait_at_peer(statement);
   if (statement.op->effect != Effect::kSynchronises) return;
   const bool is_alone = program.world_size == 1;
   attributes["scope"] = std::string(is_alone ? "gpu" : "system");
@@ -99,6 +97,10 @@ Value* existing(const LoweredView& view, bool checks, const Statement& statement
 }
 
 }  // namespace
+
+void refuse_wait_at_peer(const Statement& statement) {
+  refuse(statement, "waits on this rank's own; leave out `.at(…)`");
+}
 
 Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
                            Inserter& insert) {

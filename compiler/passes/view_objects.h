@@ -14,4 +14,7 @@ namespace tilewire {
 Statement& lower_object_op(const Statement& statement, const LoweredView& view, bool checks,
                            Inserter& insert);
 
+/// UserError: what a wait takes belongs to this rank.
+[[noreturn]] void refuse_wait_at_peer(const Statement& statement);
+
 }  // namespace tilewire

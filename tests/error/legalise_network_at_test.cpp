@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "compiler/ir/text.h"
+#include "compiler/passes/lower.h"
 #include "compiler/passes/passes.h"
 #include "compiler/support/error.h"
 #include "tests/catch.h"
@@ -36,6 +39,21 @@ TEST_CASE("error: what adds to a rank that memory doesn't reach is called as in 
   CHECK(message_of<UserError>([&] {
           legalise_communication(std::move(program), Target::parse("cpu:world=2x2"));
         }).starts_with("f.py:7: at: add reaches the 2 ranks of the LSA team, not all 4 of"));
+}
+
+TEST_CASE("error: a wait for what belongs to another rank, whether memory reaches it or not") {
+  for (const char* target : {"cpu:world=2x2", "cpu:world=4"}) {
+    const Target parsed = Target::parse(target);
+    Program program = parse_program(
+        fmt::format("program @p from \"f.py\" world 4 lsa {} {{\n"
+                    "  semaphore %s: [2]\n  scalar %r: i64\n  scalar %n: u32\n}} body {{\n"
+                    "  %a = at(%s, %r) {{team = \"\"}} @ 7:5\n"
+                    "  %e = slice(%a, %r) {{index = \"at\"}} @ 7:9\n"
+                    "  wait(%e, %n) @ 8:5\n}}",
+                    parsed.lsa_size));
+    CHECK(message_of<UserError>([&] { lower(std::move(program), parsed); }) ==
+          "f.py:8: wait: waits on this rank's own; leave out `.at(…)`");
+  }
 }
 
 }  // namespace tilewire

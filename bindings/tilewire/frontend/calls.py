@@ -163,6 +163,12 @@ class Calls(Inlining):
         team = kwargs.pop("team", "")
         if len(args) != 1 or kwargs or not isinstance(team, str):
             self.fail(node, "`at` takes one rank and `team=`: `x.at(r)`")
+        if team and team not in ("world", "lsa", "rail"):
+            self.fail(
+                node,
+                f"`at`: a rank is counted in the world, lsa or rail, found team={team!r}; this "
+                "rank's own copy takes no `.at`",
+            )
         if isinstance(method.value, RecordView):
             views = {
                 name: self.build(node, "at", view, args[0], team)

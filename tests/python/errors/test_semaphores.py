@@ -61,3 +61,13 @@ def test_store_to_a_semaphore(diagnose):
 
     message, _ = diagnose(f, **GIVEN)
     assert "semaphore<[]>" in message
+
+
+def test_a_team_that_ranks_are_not_counted_in(diagnose):
+    def f(sem: tw.Semaphore, x: tw.Window):
+        tw.signal(sem.at(0, team=tw.local)[0])  # error
+
+    assert diagnose(f, **GIVEN)[0] == (
+        "`at`: a rank is counted in the world, lsa or rail, found team='local'; this rank's own "
+        "copy takes no `.at`"
+    )
