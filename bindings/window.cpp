@@ -166,7 +166,8 @@ std::shared_ptr<WindowObject> make_window(DType dtype, std::vector<std::int64_t>
                                           const std::vector<std::uintptr_t>& copies,
                                           py::object owner, std::uintptr_t communicator,
                                           std::uintptr_t lane, const std::string& kind,
-                                          std::int64_t rotate, const ChannelType& channel) {
+                                          std::int64_t rotate, const ChannelType& channel,
+                                          int team_size) {
   if (device != "cpu" && device != "cuda") {
     throw UserError("a window's device is \"cpu\" or \"cuda\", not \"" + device + "\"");
   }
@@ -189,6 +190,7 @@ std::shared_ptr<WindowObject> make_window(DType dtype, std::vector<std::int64_t>
   window->kind = kind_from(kind);
   window->rotate = rotate;
   window->channel = channel;
+  window->team_size = team_size;
   if (window->kind != Parameter::Kind::kWindow) {
     window->dtype = object_dtype(memory_of(window->kind));
   }
@@ -236,17 +238,22 @@ bool WindowObject::is_mappable() const {
   return tilewire::is_mappable(dtype, kAlignedAddress, shape, {strides, shape.size()});
 }
 
+void* WindowObject::host_copy(int of_rank) const {
+  if (of_rank < 0 || static_cast<std::size_t>(of_rank) >= copies.size()) return nullptr;
+  if (team_size > 0 && of_rank / team_size != rank / team_size) return nullptr;
+  return copies[static_cast<std::size_t>(of_rank)];
+}
+
 ArrayArgument WindowObject::part_of(int of_rank) const {
   if (is_retired) throw UserError("this window was given back by `comm.free`: make a new one");
-  if (of_rank < 0 || static_cast<std::size_t>(of_rank) >= copies.size() ||
-      copies[static_cast<std::size_t>(of_rank)] == nullptr) {
+  if (host_copy(of_rank) == nullptr) {
     throw UserError(
         fmt::format("rank {}'s copy of this window can't be reached from rank {} on the "
-                    "host; the world has {} ranks",
+                    "host; the world has {} ranks, and loads and stores reach those of a team",
                     of_rank, rank, copies.size()));
   }
   ArrayArgument array;
-  array.data = copies[static_cast<std::size_t>(of_rank)];
+  array.data = host_copy(of_rank);
   array.dtype = dtype;
   array.device = device;
   array.read_only = false;
@@ -291,13 +298,15 @@ void bind_window(py::module_& module) {
       "Symmetric memory: the same shape and dtype on every rank. Made by `comm.window(…)`; shared "
       "with other frameworks by DLPack (`torch.from_dlpack(window)` is this rank's copy).");
   window_type = reinterpret_cast<PyTypeObject*>(window.ptr());
-  window.def(py::init(&make_window), py::kw_only(), py::arg("dtype"), py::arg("shape"),
-             py::arg("device"), py::arg("device_index") = 0, py::arg("rank"), py::arg("copies"),
-             py::arg("owner"), py::arg("communicator") = 0, py::arg("lane") = 0,
-             py::arg("kind") = "window", py::arg("rotate") = 0, py::arg("channel") = ChannelType(),
-             "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
-             "`communicator` and `lane`: numbers that tell them apart. `kind`: \"window\", or "
-             "\"semaphore\", \"flag\", \"channel\" for an array of such objects.");
+  window.def(
+      py::init(&make_window), py::kw_only(), py::arg("dtype"), py::arg("shape"), py::arg("device"),
+      py::arg("device_index") = 0, py::arg("rank"), py::arg("copies"), py::arg("owner"),
+      py::arg("communicator") = 0, py::arg("lane") = 0, py::arg("kind") = "window",
+      py::arg("rotate") = 0, py::arg("channel") = ChannelType(), py::arg("team_size") = 0,
+      "`copies`: every rank's address. `owner`: an object that keeps the memory alive. "
+      "`communicator` and `lane`: numbers that tell them apart. `kind`: \"window\", or "
+      "\"semaphore\", \"flag\", \"channel\" for an array of such objects. `team_size`: on the "
+      "CPU, so many ranks of a team reach each other; 0: all.");
   define_array_methods(
       window, [](const WindowObject& self) { return self.copy_of(self.rank); },
       [](const py::object& self) { return self; });
@@ -316,7 +325,8 @@ void bind_window(py::module_& module) {
           "copies",
           [](const WindowObject& self) {
             std::vector<std::uintptr_t> addresses;
-            for (const void* copy : self.copies) {
+            for (std::size_t i = 0; i < self.copies.size(); ++i) {
+              const void* copy = self.host_copy(static_cast<int>(i));
               addresses.push_back(reinterpret_cast<std::uintptr_t>(copy));
             }
             return addresses;

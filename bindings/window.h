@@ -26,6 +26,8 @@ struct WindowObject {
   /// CPU: the address of every rank's copy, in rank order. GPU: this rank's address at `rank`, the
   /// others as far as this process can reach them, else null.
   std::vector<void*> copies;
+  /// CPU, as one rank of several teams sees it: loads reach those of its team, of so many. 0: all.
+  int team_size = 0;
   device::WindowHandle handle{};  ///< GPU: what kernels get
   /// Which communicator and which lane it belongs to: compared, never followed. Windows with
   /// different ones don't go into one call.
@@ -37,6 +39,8 @@ struct WindowObject {
   bool is_filled = false;       ///< of kFlag: copy engines fill it, so that no kernel may set it
 
   void* local() const { return copies.at(static_cast<std::size_t>(rank)); }
+  /// A rank's copy; null where the host can't reach it.
+  void* host_copy(int of_rank) const;
   bool is_retired = false;  ///< its memory was given back
 
   /// Its memory was given back: from now on its use is a UserError, and no launch takes it.

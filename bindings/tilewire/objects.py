@@ -171,8 +171,10 @@ def make_symmetric(
     owner: Any,
     identity: int,
     lane: Lane | None,
+    team_size: int = 0,
 ) -> Any:
-    """What `comm` was asked for, over memory at `copies`. `identity` tells communicators apart."""
+    """What `comm` was asked for, over memory at `copies`. `identity` tells communicators apart.
+    `team_size`: on the CPU, so many ranks of a team reach each other's memory; 0: all."""
     made = request.type(
         dtype=request.dtype,
         shape=list(request.shape),
@@ -186,6 +188,7 @@ def make_symmetric(
         kind=request.kind,
         rotate=request.rotate,
         channel=request.channel or EMPTY,
+        team_size=team_size,
     )
     made.comm = comm
     made.lane = lane

@@ -100,6 +100,8 @@ class HostWorld:
             owner=memory,
             identity=id(self),
             lane=lane,
+            # One controller sees all ranks; a rank of `tw.spawn` what it would under torchrun.
+            team_size=0 if comm.rank is None else self.target.lsa_size,
         )
         made.memory = memory
         made.reshaped = lambda shape: self._view_of(

@@ -228,3 +228,33 @@ def test_keys_that_are_no_part_of_a_window():
         comm.free(x)
         with pytest.raises(tw.UserError, match=r"given back by `comm\.free`"):
             part.numpy()
+
+
+def test_a_rank_of_spawn_reaches_its_team():
+    """As under torchrun, where no load of the host reaches another team's memory."""
+
+    def main(comm):
+        w, ready = comm.window((4,), tw.f32), comm.flag(4)
+        w.numpy()[...] = comm.rank
+        comm.barrier()
+        mate, far = comm.rank ^ 1, (comm.rank + 2) % 4
+        assert w.at(mate)[0] == mate and w[1:].at(mate).numpy()[0] == mate
+        message = f"rank {far}'s copy of this window can't be reached from rank {comm.rank}"
+        other = comm.window((4,), tw.f32)
+        for reach in (
+            lambda: w.at(far),
+            lambda: w[1:].at(far),
+            lambda: comm.copy(other, w.at(far)),
+        ):
+            with pytest.raises(tw.UserError, match=message):
+                reach()
+        with ready.fill() as fill:
+            comm.copy(other, w.at(mate), then=fill[comm.rank])
+            with pytest.raises(tw.UserError, match=f"rank {far}'s flags can't be reached"):
+                comm.copy(other, w.at(mate), then=fill.at(far)[comm.rank])
+        comm.barrier()
+
+    tw.spawn(main, world="2x2")
+    with tw.init(virtual="2x2") as comm:  # one controller sees all ranks
+        w = comm.window((4,), tw.f32)
+        assert [w.at(r).shape for r in range(4)] == [(4,)] * 4
