@@ -230,7 +230,7 @@ ArrayArgument WindowObject::copy_of(int of_rank) const {
 }
 
 bool WindowObject::is_mappable() const {
-  if (!has_host_view()) return false;
+  if (kind != Parameter::Kind::kWindow) return false;
   std::int64_t strides[kMaxRank];
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;

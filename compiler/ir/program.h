@@ -142,7 +142,7 @@ struct LocalFacts {
   /// Parameter index → a tensor whose memory is in no window: no peer can see what is stored there.
   std::vector<bool> local_only;
   /// Parameter index → a tensor map can describe this rank's copy (`is_mappable`), its last
-  /// dimension innermost.
+  /// dimension innermost. Of a window that rotates: each of its copies.
   std::vector<bool> mappable;
   bool operator==(const LocalFacts&) const = default;
 };

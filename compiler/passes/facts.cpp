@@ -1,6 +1,7 @@
 #include "compiler/passes/facts.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "compiler/jit/tensor_map.h"
 #include "compiler/passes/passes.h"
@@ -20,6 +21,15 @@ bool is_usually_mappable(const Parameter& parameter) {
   return is_mappable(parameter.dtype, 0, extents, strides);
 }
 
+/// Whether it takes a launch to know where its rows begin.
+bool has_rows_anywhere(const Parameter& parameter) {
+  if (parameter.shape.size() < 2) return false;
+  if (parameter.kind == Parameter::Kind::kTensor) return true;  // which may have gaps
+  return parameter.kind == Parameter::Kind::kWindow &&
+         std::ranges::any_of(parameter.shape | std::views::drop(1),
+                             [](const Dimension& dimension) { return dimension.size == kDynamic; });
+}
+
 }  // namespace
 
 LocalFacts ordinary_facts(const Program& program) {
@@ -31,12 +41,13 @@ LocalFacts ordinary_facts(const Program& program) {
     facts.contiguous.push_back(is_array);
     facts.alignment.push_back(is_array ? 16 : 1);
     facts.local_only.push_back(is_tensor);
-    facts.mappable.push_back(is_memory && parameter.rotate == 0 && is_usually_mappable(parameter));
+    facts.mappable.push_back(is_memory && is_usually_mappable(parameter));
   }
   return facts;
 }
 
 bool depends_on_maps(const Program& program, const Target& target) {
+  if (std::ranges::any_of(program.parameters, has_rows_anywhere)) return true;
   if (!has_staged_products(target) && !has_products_ahead(target)) return false;
   bool multiplies = false;
   for_each_statement(program.body, [&multiplies](const Statement& statement) {

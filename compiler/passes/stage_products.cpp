@@ -154,10 +154,12 @@ class Stager {
     return is_known_view(load->operands.at(0));
   }
 
+  /// Whether a map says where it lies in each launch.
   bool is_mappable(const Value* parameter) const {
     const std::vector<bool>& mappable = program_.facts.mappable;
     for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
-      if (program_.parameters[i].value == parameter) return i < mappable.size() && mappable[i];
+      const Parameter& each = program_.parameters[i];
+      if (each.value == parameter) return i < mappable.size() && mappable[i] && each.rotate == 0;
     }
     return false;
   }

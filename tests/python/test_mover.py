@@ -22,14 +22,15 @@ def terms(
             tw.store(c[t.local_m, t.n], mine + tw.load(part[1 - me, t.local_m, t.n]))
 
 
-def test_stores_and_loads_are_the_movers():
-    mover, consumers = roles(terms)
+@pytest.mark.parametrize("part", [TEXTS["part"], TEXTS["part"].replace("window", "window*2")])
+def test_stores_and_loads_are_the_movers(part):
+    mover, consumers = roles(terms, part=part)
     assert mover == [
         "receive_tile", "drain_tile", "settle_moves", "flag_set", "flag_wait", "fetch_tile",
         "finish_moves",
     ]  # fmt: skip
     assert consumers == ["put_tile", "take_tile", "tile_store", "await_moves"]
-    check_loops(text_of(terms, "cuda"))
+    check_loops(text_of(terms, "cuda", part=part))
 
 
 @tw.kernel

@@ -83,7 +83,7 @@ def gpu_arguments(rows=4, columns=8, dtype=(dlpack.FLOAT, 32), window_dtype=DTyp
     ]
 
 
-def cpu_window(shape=(4, 8), rank=0, world=2, communicator=COMMUNICATOR):
+def cpu_window(shape=(4, 8), rank=0, world=2, communicator=COMMUNICATOR, rotate=0):
     copies = [numpy.zeros(shape, numpy.float32) for _ in range(world)]
     window = Window(
         dtype=DType.f32,
@@ -93,6 +93,7 @@ def cpu_window(shape=(4, 8), rank=0, world=2, communicator=COMMUNICATOR):
         copies=[each.ctypes.data for each in copies],
         owner=copies,
         communicator=communicator,
+        rotate=rotate,
     )
     return window, copies
 
