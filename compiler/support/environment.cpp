@@ -63,21 +63,23 @@ double seconds(const char* name, double otherwise) {
   return value;
 }
 
-std::uint64_t unsigned_integer(const char* name, std::uint64_t otherwise) {
+std::uint64_t unsigned_integer(
+    const char* name, std::uint64_t otherwise,
+    const std::string& expected = "an integer from 0 to 18446744073709551615") {
   const auto text = variable(name);
   if (!text || text->empty()) return otherwise;
   const bool digits = text->find_first_not_of("0123456789") == std::string::npos;
   errno = 0;
   const std::uint64_t value = std::strtoull(text->c_str(), nullptr, 10);
-  if (!digits || errno == ERANGE) fail(name, *text, "an integer from 0 to 18446744073709551615");
+  if (!digits || errno == ERANGE) fail(name, *text, expected);
   return value;
 }
 
 int count(const char* name, int otherwise, std::uint64_t most) {
-  const std::uint64_t value = unsigned_integer(name, static_cast<std::uint64_t>(otherwise));
-  if (value < 1 || value > most) {
-    fail(name, std::to_string(value), fmt::format("an integer from 1 to {}", most));
-  }
+  const std::string expected = fmt::format("an integer from 1 to {}", most);
+  const std::uint64_t value =
+      unsigned_integer(name, static_cast<std::uint64_t>(otherwise), expected);
+  if (value < 1 || value > most) fail(name, std::to_string(value), expected);
   return static_cast<int>(value);
 }
 
@@ -116,7 +118,7 @@ Environment Environment::read() {
   environment.report_after_s =
       std::min(seconds("TILEWIRE_REPORT_AFTER", environment.report_after_s), half);
   environment.seed = unsigned_integer("TILEWIRE_SEED", environment.seed);
-  const std::uint64_t check = unsigned_integer("TILEWIRE_CHECK", 0);
+  const std::uint64_t check = unsigned_integer("TILEWIRE_CHECK", 0, "0 or 1");
   if (check > 1) fail("TILEWIRE_CHECK", std::to_string(check), "0 or 1");
   environment.check = check == 1;
   environment.gin_contexts =

@@ -26,6 +26,13 @@ TEST_CASE("A bad environment variable is named with its value and what is expect
   CHECK(message_of("TILEWIRE_SEED", "-1") ==
         "environment variable TILEWIRE_SEED='-1': expected an integer from 0 to "
         "18446744073709551615");
+  for (const char* value : {"0", "four", "1025"}) {
+    CHECK(message_of("TILEWIRE_GIN_CONTEXTS", value) ==
+          "environment variable TILEWIRE_GIN_CONTEXTS='" + std::string(value) +
+              "': expected an integer from 1 to 1024");
+  }
+  CHECK(message_of("TILEWIRE_CHECK", "yes") ==
+        "environment variable TILEWIRE_CHECK='yes': expected 0 or 1");
   CHECK(message_of("TILEWIRE_DUMP", "cuda,sas") ==
         "environment variable TILEWIRE_DUMP='cuda,sas': expected stages out of ir, passes, cuda, "
         "ptx, cubin, llvm, object, separated by commas");
