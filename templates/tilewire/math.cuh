@@ -29,6 +29,13 @@ struct Absolute {
   }
 };
 
+/// 1 / x of a number from 1 on, wrong by at most one unit in the last place; 0 beyond 2^126.
+TILEWIRE_DEVICE float inverse(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 /// x · P(x²) / Q(x²), from a minimax fit of erf(x) / x up to 3.92, where erf becomes 1 in f32;
 /// wrong by at most 6 units in the last place. It has three quarters of the instructions of CUDA's
 /// erff, which chooses coefficients by the size of x: a bandwidth-bound kernel has time for this
@@ -47,10 +54,12 @@ TILEWIRE_DEVICE float erf_by_quotient(float x) {
   q = fmaf(q, s, 1.141072959e-01f);
   q = fmaf(q, s, 5.020723343e-01f);
   q = fmaf(q, s, 1.0f);
-  float inverse;  // q is 1 at least, and small
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(q));
-  return Minimum::of(Maximum::of(x * p * inverse, -1.0f), 1.0f);
+  return Minimum::of(Maximum::of(x * p * inverse(q), -1.0f), 1.0f);
 }
+
+/// Without the division's way for small and large divisors, a call that keeps the compiler from
+/// computing several elements side by side.
+TILEWIRE_DEVICE float sigmoid_by_inverse(float x) { return inverse(1.0f + expf(-x)); }
 
 #define TILEWIRE_MATH(Op, f32_expression, f64_expression)                 \
   struct Op {                                                             \
@@ -71,7 +80,7 @@ TILEWIRE_MATH(Sin, sinf(x), ::sin(x))
 TILEWIRE_MATH(Cos, cosf(x), ::cos(x))
 TILEWIRE_MATH(Tanh, tanhf(x), tanh(x))
 TILEWIRE_MATH(Erf, erf_by_quotient(x), erf(x))
-TILEWIRE_MATH(Sigmoid, 1.0f / (1.0f + expf(-x)), 1.0 / (1.0 + exp(-x)))
+TILEWIRE_MATH(Sigmoid, sigmoid_by_inverse(x), 1.0 / (1.0 + exp(-x)))
 #undef TILEWIRE_MATH
 
 struct Power {

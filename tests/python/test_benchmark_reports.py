@@ -146,5 +146,8 @@ def test_command_lines():
     )
     found = product_arguments.of_communication(["--ops", "all-gather", "--regimes", "rested"])
     assert (found.ops, found.regimes, found.shapes) == (["all-gather"], ["rested"], None)
+    found = product_arguments.of_epilogues(["--shapes", "8192x8192x1024", "--rounds", "3"])
+    assert (str(found.shapes[0]), found.tiles, found.rounds) == ("8192x8192x1024", [], 3)
+    assert len(product_arguments.of_epilogues([]).shapes) == 3
     with pytest.raises(SystemExit):
         product_arguments.of_communication(["--ops", "all-to-all"])

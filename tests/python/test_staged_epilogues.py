@@ -39,5 +39,5 @@ def test_what_needs_shared_memory_has_it():
 
 def test_a_row_of_biases_is_read_by_pairs():
     text = text_of("staged_bias_and_gelu")
-    assert re.search(r"tw::load<TileBF16_256_per_column, 2>", text)
+    assert re.search(r"tw::columns_in_pieces<TileBF16_256_per_column, 2>", text)
     assert "tw::FragmentPerColumn<256, kThreads>" in text

@@ -1,6 +1,10 @@
 """The plain product of the benchmarks and of tests on GPUs."""
 
+import functools
+
 import tilewire as tw
+from tilewire.ops.epilogue import Form, operands_class
+from tilewire.ops.kernels.epilogue import finished, output_columns, scaled
 
 
 @tw.kernel
@@ -100,3 +104,35 @@ def matmul_through_registers(
             right = tw.load(b[t.n, tw.ds(k, BK)], cache="l2")
             product = tw.matmul(left, right.T, acc=product, precision=PRECISION)
         tw.store(c[t.m, t.n], product)
+
+
+@functools.cache
+def matmul_with_epilogue(form: Form) -> tw.Kernel:
+    """The product with one of the epilogues of `tilewire.ops` behind it."""
+    Arrays = operands_class(form, "M")
+
+    @tw.kernel
+    def product(
+        a: tw.constant(tw.Tensor["M", "K"]),
+        b: tw.constant(tw.Tensor["N", "K"]),
+        epilogue: Arrays,
+        c: tw.Tensor["M", "O"],
+        *,
+        BM: tw.const,
+        BN: tw.const,
+        BK: tw.const = 64,
+        STAGES: tw.const = 4,
+        GROUP: tw.const = 16,
+        CLUSTER: tw.const = 1,
+        PRECISION: tw.const = "tf32",
+    ):
+        tiles = tw.tiles(M, N, BM, BN, order="grouped", group=GROUP, cluster=CLUSTER)
+        for t in tw.persistent(tiles):
+            product = tw.matmul(
+                a[t.m, :], b[t.n, :].T, block_k=BK, stages=STAGES, precision=PRECISION
+            )
+            total = scaled(product, form, epilogue, t.m, t.n)
+            result = finished(total, form, epilogue, t.m, t.n)
+            tw.store(c[t.m, output_columns(form, t.n)], result)
+
+    return product

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from product_report import CUBES, FEW_ROWS, LARGE, LONG_K, SMALL_M, Variant, parse_shapes
+from product_report import (
+    CUBES,
+    FEW_ROWS,
+    LARGE,
+    LONG_K,
+    MIDDLE_K,
+    SHORT_K,
+    SMALL_M,
+    Variant,
+    parse_shapes,
+)
 
 REGIMES = ("rested", "sustained")
 
@@ -25,6 +35,14 @@ def of_matmul(given: list[str] | None = None, description: str | None = None) ->
     parser.add_argument("--architecture", default="sm_90a", help="what tilewire compiles for")
     every = list(dict.fromkeys([*LARGE, *SMALL_M, *CUBES, *FEW_ROWS, *LONG_K]))
     parser.add_argument("--shapes", type=parse_shapes, default=every)
+    return parser.parse_args(given)
+
+
+def of_epilogues(
+    given: list[str] | None = None, description: str | None = None
+) -> argparse.Namespace:
+    parser = _parser(description)
+    parser.add_argument("--shapes", type=parse_shapes, default=[*MIDDLE_K, *SHORT_K])
     return parser.parse_args(given)
 
 

@@ -50,6 +50,9 @@ FEW_ROWS = parse_shapes("1x8192x8192,16x8192x8192,64x8192x8192,128x8192x8192")
 # Few tiles of results, each of a long K.
 LONG_K = parse_shapes("16x1024x16384,64x512x8192,128x1024x8192,256x256x16384,128x2048x8192")
 LONG_K += parse_shapes("1024x1024x8192")
+# What stands behind a product takes a larger part of a short K.
+MIDDLE_K = parse_shapes("4096x8192x14336,8192x8192x4096")
+SHORT_K = parse_shapes("8192x8192x1024")
 
 
 OPTIONS = {"g": "GROUP", "c": "CLUSTER", "n": "grid", "k": "splits"}  # with a number behind

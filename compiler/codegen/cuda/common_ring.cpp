@@ -99,9 +99,8 @@ CommonRingPlan plan_common_ring(const Program& lowered, const Target& target) {
     const int bytes = shared_bytes_of_sm(target.compute_capability) / num_ctas - other_bytes;
     return std::min(most, bytes / plan.slot_bytes);
   };
-  const int registers =
-      (product_registers(lowered.body, lowered.num_threads) + kOtherRegisters) *
-      lowered.num_threads;
+  const int registers = (product_registers(lowered.body, lowered.num_threads) + kOtherRegisters) *
+                        lowered.num_threads;
   plan.num_ctas = std::max(1, kRegistersOfSm / registers);
   while (plan.num_ctas > 1 &&
          stages_of(plan.num_ctas) < std::min(most, kFewestStagesBesideOthers)) {

@@ -14,6 +14,7 @@
 #include "compiler/ops/staging.h"
 #include "compiler/ops/task.h"
 #include "compiler/support/error.h"
+#include "templates/tilewire/fragment_layout.cuh"
 
 namespace tilewire {
 namespace {
@@ -67,7 +68,9 @@ CudaEmitter::CudaEmitter(const Program& lowered, const Artifact& description)
     }
   };
   collect(collect, program_.body, nullptr);
-  if (has_few_registers_) pieces_ = plan_pieces(lowered);
+  if (has_roles_ && lowered.num_threads > device::kWarpgroupThreads) {
+    pieces_ = plan_pieces(lowered, has_few_registers_);
+  }
 }
 
 void CudaEmitter::bind(const Value* value, std::string text, Binding binding) {

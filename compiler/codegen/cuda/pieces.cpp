@@ -72,7 +72,8 @@ bool lets_by(const Statement& statement) {
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program) {
+  Planner(const Program& program, bool are_rows_dear)
+      : program_(program), are_rows_dear_(are_rows_dear) {
     for_each_statement(program.body, [this](const Statement& statement) {
       for (const Value* value : statement.operands) users_[value].push_back(&statement);
     });
@@ -88,7 +89,8 @@ class Planner {
     const auto order = schedule(region, program_.num_threads);
     for (auto it = order.begin(); it != order.end(); ++it) {
       for (const Region& inner : (*it)->regions) visit(inner);
-      const bool comes_later = is_of_rows(**it);  // columns are read where the load stands
+      // Columns are read where the load stands.
+      const bool comes_later = are_rows_dear_ && is_of_rows(**it);
       if (!comes_later && !is_of_columns(**it)) continue;
       std::set<const Value*> parts;
       const Statement* end = end_of((*it)->result(), parts);
@@ -117,13 +119,16 @@ class Planner {
   }
 
   const Program& program_;
+  bool are_rows_dear_;
   std::map<const Value*, std::vector<const Statement*>> users_;
   PiecePlan plan_;
 };
 
 }  // namespace
 
-PiecePlan plan_pieces(const Program& lowered) { return Planner(lowered).plan(); }
+PiecePlan plan_pieces(const Program& lowered, bool are_rows_dear) {
+  return Planner(lowered, are_rows_dear).plan();
+}
 
 void CudaEmitter::define_in_pieces(const Value* result, const std::string& text,
                                    std::string_view hint) {

@@ -30,8 +30,9 @@ constexpr int kCommunicatorsOwnRegisters = 84;
 /// Of partial sums of products of fp8, half of the accumulators at a time; and of a reduction.
 constexpr int kExactSumsRegisters = 64;
 constexpr int kReductionRegisters = 64;
-/// Of the warpgroup of a producer that waits for flags, found by trying: it has places of 64 bits
-/// in hand over calls, and one lane works, so that none lies in registers that lanes share.
+/// Of the warpgroup of a producer that waits for flags, or that has a mover, found by trying: they
+/// have places of 64 bits in hand over calls, and one lane works, or the compiler doesn't know that
+/// all do, so that none lies in registers that lanes share.
 constexpr int kWaitersRegisters = 88;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -136,9 +137,6 @@ bool are_accesses_plain(const Program& program) {
   return are_plain;
 }
 
-/// Kernels with one keep all places and terms in registers, as they are: given more registers and
-/// terms in pieces, a reduce-scatter of few spills took a third longer (docs/performance.md,
-/// "Registers").
 bool has_mover(const Program& program) {
   bool has = false;
   for_each_statement(program.body,
@@ -180,8 +178,8 @@ int registers_beside_products(const Program& program, const Region& region) {
 int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lowered.body, 0); }
 
 int producer_registers_of(const Program& lowered) {
-  if (lowered.num_threads != 2 * device::kWarpgroupThreads || has_mover(lowered)) return 0;
-  bool waits = false;
+  if (lowered.num_threads != 2 * device::kWarpgroupThreads) return 0;
+  bool waits = has_mover(lowered);
   for_each_statement(lowered.body, [&waits](const Statement& statement) {
     waits |= is_producers_wait(statement);
   });
@@ -191,7 +189,6 @@ int producer_registers_of(const Program& lowered) {
 bool has_few_registers(const Program& lowered) {
   const int threads = lowered.num_threads;
   if (!has_roles(lowered) || threads <= device::kWarpgroupThreads) return false;
-  if (has_mover(lowered)) return false;
   const int asked = producer_registers_of(lowered);
   const int producer = asked > 0 ? asked : device::producer_registers(threads);
   const int own = asked > 0 ? kCommunicatorsOwnRegisters : kConsumersOwnRegisters;

@@ -10,12 +10,14 @@ HALF = 64
 
 @tw.function
 def gelu(x):
-    return 0.5 * x * (1 + tw.erf(x * 0.7071067811865476))
+    half = 0.5 * x
+    return tw.fma(half, tw.erf(x * 0.7071067811865476), half)
 
 
 @tw.function
 def gelu_tanh(x):
-    return 0.5 * x * (1 + tw.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+    """`0.5 x (1 + tanh(y))` is `x sigmoid(2 y)`, here with y = 0.79788456 (x + 0.044715 x³)."""
+    return x * tw.sigmoid(x * tw.fma(0.0713548162726, x * x, 1.5957691216057308))
 
 
 @tw.function

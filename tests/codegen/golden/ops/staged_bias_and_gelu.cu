@@ -17,6 +17,7 @@
 #include "tilewire/fragment_rows.cuh"
 #include "tilewire/math.cuh"
 #include "tilewire/memory.cuh"
+#include "tilewire/pieces.cuh"
 #include "tilewire/ring.cuh"
 #include "tilewire/roles.cuh"
 #include "tilewire/shape.cuh"
@@ -84,8 +85,8 @@ staged_bias_and_gelu_kernel(tw::bf16* a, tw::bf16* b, tw::bf16* bias, tw::bf16* 
       for (int64_t i_4 = 0; i_4 < K; i_4 += 64) {
         tw::multiply<Staged_bf16_128x64, Staged_bf16_256x64>(carried, ring);
       }
-      const TileBF16_256_per_column bias_tile =
-          tw::load<TileBF16_256_per_column, 2>(tw::access(bias + offset_6,
+      const auto bias_tile =
+          tw::columns_in_pieces<TileBF16_256_per_column, 2>(tw::access(bias + offset_6,
           tw::masked_dim<256>(1, offset_6, N)));
       tw::finish(carried, ring);
       const TileF32_128x256 x = tw::add(tw::sub(tw::mul(carried, 0.00390625f), 2.0f),
