@@ -80,8 +80,10 @@ Value* Builder::matmul_of_views(Value* a, Value* b, const MatmulOptions& given) 
   a = untransposed(a, options.transpose_a);
   b = untransposed(b, options.transpose_b);
   if (a->type.rank() != 2 || b->type.rank() != 2) {
-    fail(fmt::format("matmul: views have rank 2, found {} and {}", a->type.to_string(),
-                     b->type.to_string()));
+    fail(fmt::format(
+        "matmul: views have rank 2, found {} and {}; take one batch of each in a loop, like "
+        "a[i, :, :], or tiles of all, tw.load(a[…])",
+        a->type.to_string(), b->type.to_string()));
   }
   const std::size_t a_depth = depth_dimension(0, options.transpose_a);
   const std::size_t b_depth = depth_dimension(1, options.transpose_b);

@@ -22,6 +22,19 @@ std::int64_t extent(const Type& tile, std::size_t from_end, bool is_transposed) 
   return tile.shape[tile.shape.size() - 1 - place];
 }
 
+/// `: take b.T`, where operands whose depths differ would then fit; else nothing.
+std::string which_to_transpose(const Type& left, bool left_is_transposed, const Type& right,
+                               bool right_is_transposed) {
+  if (left_is_transposed || right_is_transposed) return "";
+  const bool left_fits = extent(left, 1, false) == extent(right, 1, false);
+  const bool right_fits = extent(left, 0, false) == extent(right, 0, false);
+  const bool has_batches = left.rank() == 3;
+  const std::string_view a = has_batches ? "transpose_a=True" : "a.T";
+  const std::string_view b = has_batches ? "transpose_b=True" : "b.T";
+  if (left_fits && right_fits) return fmt::format(": take {} or {}", a, b);
+  return left_fits || right_fits ? fmt::format(": take {}", left_fits ? a : b) : "";
+}
+
 std::vector<Type> infer_matmul(const OpCall& call) {
   const Type& left = require_tile(call, 0);
   const Type& right = require_tile(call, 1);
@@ -37,7 +50,9 @@ std::vector<Type> infer_matmul(const OpCall& call) {
                           shapes()));
   }
   if (extent(left, 0, left_is_transposed) != extent(right, 1, right_is_transposed)) {
-    call.fail(fmt::format("a [M, K] · b [K, N] needs one K; the shapes are {}", shapes()));
+    call.fail(
+        fmt::format("a [M, K] · b [K, N] needs one K; the shapes are {}{}", shapes(),
+                    which_to_transpose(left, left_is_transposed, right, right_is_transposed)));
   }
   if (left.rank() == 3 && left.shape[0] != right.shape[0]) {
     call.fail(fmt::format("the numbers of batches differ: the shapes are {}", shapes()));
@@ -60,6 +75,10 @@ std::vector<Type> infer_matmul(const OpCall& call) {
   if (left.rank() == 3) shape.insert(shape.begin(), left.shape[0]);
   const Type result = Type::tile(sum, shape);
   if (call.operands.size() == 3) {
+    if (call.operands[2].is_scalar()) {
+      call.fail(fmt::format("acc= is a scalar; begin with a tile: tw.zeros({}, tw.{})",
+                            shape_to_string(shape), name_of(sum)));
+    }
     const Type& acc = require_tile(call, 2);
     if (acc.dtype != sum || acc.shape != shape) {
       call.fail(fmt::format("acc= is {} of shape {}; the product is {} of shape {}",

@@ -30,14 +30,17 @@ def matmul(
     for each in (a, b) if acc is None else (a, b, acc):
         if not isinstance(each, Value):
             call.fail(f"takes tiles or views, found {describe(each)}")
-    if not isinstance(precision, str):
-        call.fail(f'precision is "tf32", "ieee" or "fast", found {describe(precision)}')
+    if precision not in ("tf32", "ieee", "fast"):
+        found = repr(precision) if isinstance(precision, str) else describe(precision)
+        call.fail(f'precision is "tf32", "ieee" or "fast", found {found}')
     if other is not None and not (is_number(other) or isinstance(other, Value)):
         call.fail(f"other= takes a number or a scalar, found {describe(other)}")
     block = 0 if block_k is None else call.static_int(block_k, "block_k")
     if block_k is not None and block <= 0:
         call.fail(f"block_k must be positive, found {block}")
     flight = 0 if stages is None else call.static_int(stages, "stages")
+    if stages is not None and flight <= 0:
+        call.fail(f"stages must be positive, found {flight}")
     for flag in (transpose_a, transpose_b):
         if not isinstance(flag, bool):
             call.fail(f"transpose_a and transpose_b are True or False, found {describe(flag)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +13,29 @@ from tilewire.frontend.comprehensions import Comprehensions
 from tilewire.frontend.conditions import Conditions
 from tilewire.frontend.folding import folded
 from tilewire.frontend.registry import BUILTINS
-from tilewire.frontend.spelling import did_you_mean
+from tilewire.frontend.spelling import ELSEWHERE, did_you_mean
 from tilewire.frontend.subscripts import Subscripts
 from tilewire.frontend.values import (
     Method,
     RecordValue,
     RecordView,
     TargetPlaceholder,
+    WorkItem,
     describe,
     is_static,
 )
+
+
+def instead_of(base: Any, name: str) -> str:
+    """What may be meant by an attribute that `base` hasn't got; or nothing."""
+    if isinstance(base, WorkItem):
+        has = f"; it has {', '.join(base.fields)}"
+        if name in ("k", "k_part"):
+            has += ", and k and k_part where tw.tiles(…, k=, block_k=, split_k=) made it"
+        return has
+    if base is sys.modules["tilewire"] and name in ELSEWHERE:
+        return f": write {ELSEWHERE[name]}"
+    return did_you_mean(name, dir(base))
 
 
 class Expressions(Subscripts, Calls, Comprehensions, Conditions):
@@ -78,7 +92,7 @@ class Expressions(Subscripts, Calls, Comprehensions, Conditions):
                     f"a list or dict doesn't change in a kernel: make a new one, like "
                     f"`{ast.unparse(node.value)} + (item,)`",
                 )
-            close = did_you_mean(node.attr, dir(base))
+            close = instead_of(base, node.attr)
             # Dtypes, the target and others say more than that the name is missing.
             own = str(error) if str(error).startswith("tw.") else ""
             self.fail(

@@ -280,7 +280,9 @@ class Loops(Visitor):
                 f"what is read here another name"
             )
         advice = "give it another name inside"
-        if isinstance(found, Value) and found.type.is_view:
+        if found is None:
+            advice = "begin it as a tile, like tw.zeros(shape), or as a number"
+        elif isinstance(found, Value) and found.type.is_view:
             advice = "carry its indices, and slice with them inside"
         return (
             f"`{name}` can't be carried through this loop, which assigns it: {describe(found)} is "

@@ -41,6 +41,14 @@ def test_unknown_function_of_tw(diagnose):
     assert diagnose(f, x="f32[?]") == ("`tw` has no attribute `nothing`", "tw.nothing")
 
 
+def test_names_of_other_languages(diagnose):
+    def f(x: tw.Tensor["N"]):
+        tw.dot(x, x)  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert message == "`tw` has no attribute `dot`: write `tw.matmul(a, b, acc=)`"
+
+
 def test_unknown_attribute_of_a_value(diagnose):
     def f(x: tw.Tensor["N"]):
         x.nothing()  # error

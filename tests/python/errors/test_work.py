@@ -146,7 +146,16 @@ def test_a_tile_has_no_such_field(diagnose):
             tw.load(x[t.rows])  # error
 
     message, _ = diagnose(f, x="f32[?]")
-    assert "has no attribute `rows`" in message
+    assert "has no attribute `rows`; it has m, local_m, local_index, index, n, part" in message
+
+
+def test_parts_of_k_that_nobody_made(diagnose):
+    def f(x: tw.Tensor["M"]):
+        for t in tw.persistent(tw.tiles(M, M, 4, 4)):
+            tw.load(x[t.k])  # error
+
+    message, _ = diagnose(f, x="f32[?]")
+    assert message.endswith("and k and k_part where tw.tiles(…, k=, block_k=, split_k=) made it")
 
 
 def test_tiles_are_no_loop_by_themselves(diagnose):
