@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewire.errors import HangError
+
+if TYPE_CHECKING:
+    from tilewire.kernel import Kernel
+
+
+def how_kernels_differ(first: Kernel, other: Kernel) -> str:
+    """Of two kernels of one name, whose launches look alike."""
+    if first is other or first.name != other.name:
+        return ""
+    names = [{each.name for each in kernel.signature.parameters} for kernel in (first, other)]
+    only = [", ".join(sorted(a - b)) for a, b in (names, reversed(names))]
+    if only == ["", ""]:
+        return f"; these are two kernels `{first.name}`, which close over different things"
+    return f"; these are two kernels `{first.name}`, of which " + " and ".join(
+        f"the {which} alone has {each}"
+        for which, each in zip(("first", "second"), only, strict=True)
+        if each
+    )
 
 
 class LaunchOrder:
@@ -26,6 +44,7 @@ class LaunchOrder:
             self._has_failed = True
             raise HangError(
                 f"ranks launch different things: rank {first_rank} {first}, rank {rank} {described}"
+                f"{how_kernels_differ(first_protocol[0], protocol[0])}"
             )
         if min(self._counts) > number:
             del self._first[number]

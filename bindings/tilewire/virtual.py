@@ -14,7 +14,7 @@ from tilewire.errors import BackendError, HangError, UserError
 from tilewire.kernel import Auto
 from tilewire.lane import MAX_LANES, Lane, Lanes, call_of
 from tilewire.launch import Call, launch_alone
-from tilewire.launch_order import LaunchOrder
+from tilewire.launch_order import LaunchOrder, how_kernels_differ
 from tilewire.objects import Request, check_reserve, make_symmetric
 from tilewire.place import Place
 from tilewire.types import ArrayAnnotation
@@ -230,6 +230,7 @@ def check_protocols(requests: list[HostRequest | None]) -> None:
             raise HangError(
                 f"ranks launch different things: rank 0 {first.describe()}, rank {rank} "
                 f"{request.describe()}"
+                f"{how_kernels_differ(first.kernel, request.kernel)}"
             )
 
 
