@@ -226,6 +226,42 @@ def test_ranks_that_call_for_different_shapes_are_named():
         tw.spawn(main, world="2")
 
 
+def test_kernels_of_one_name_are_told_apart():
+    def main(comm, epilogues):
+        op = ops.GemmReduceScatter(comm, tw.f32, max_m=16, max_n=16, **OPTIONS)
+        op(*shapes((16, 8), (16, 8)), epilogue=epilogues[comm.rank])
+
+    def found(*epilogues):
+        with pytest.raises(tw.HangError) as caught:
+            tw.spawn(lambda comm: main(comm, epilogues), world="2")
+        return str(caught.value)
+
+    bias = ops.Epilogue(bias=np.ones(16, np.float32))
+    assert "of which the second alone has epilogue_bias" in found(ops.Epilogue(), bias)
+    assert "of which the first alone has epilogue_bias" in found(bias, ops.Epilogue())
+    relu, silu = ops.Epilogue(activation="relu"), ops.Epilogue(activation="silu")
+    assert "which close over different things" in found(relu, silu)
+
+
+@pytest.mark.parametrize("order", ["columns first", "every third column"])
+def test_copy_engines_take_shards_of_any_strides(order):
+    each = Problem(GATHER, 3, 37, 41, 29, parts=PARTS)
+
+    def strided(array):
+        if order == "columns first":
+            return np.asfortranarray(array)
+        outer = np.full((*array.shape[:-1], 3 * array.shape[-1]), np.nan, array.dtype)
+        outer[..., ::3] = array
+        return outer[..., ::3]
+
+    def main(comm):
+        op = each.make(comm, mode="fused", transport="copies", **OPTIONS)
+        for _ in range(2):
+            each.check(each.call(op, comm.rank, place=strided), comm.rank)
+
+    tw.spawn(main, world="3")
+
+
 def shapes(*extents):
     return [np.ones(shape, np.float32) for shape in extents]
 
@@ -249,12 +285,24 @@ def test_what_does_not_fit_is_said(arrays, message):
     assert message in str(caught.value)
 
 
+@tw.function
+def sums(x):
+    return tw.sum(x, axis=0)
+
+
 def test_what_a_gather_or_an_all_reduce_can_not_take_is_said():
     a, b, out = shapes((8, 4), (8, 4), (16, 8))
     with tw.init(virtual="2") as comm:
         gather = ops.AllGatherGemm(comm, tw.f32, max_m=16, k=4, **OPTIONS)
         with pytest.raises(tw.UserError, match=r"a of rank 1 is \[8, 4\], its shard of 15 rows"):
             gather(a, b, m=15)
+        with pytest.raises(tw.UserError, match="a of rank 0 is f16, and this was made for f32"):
+            gather(a.astype(np.float16), b.astype(np.float16))
+        with pytest.raises(tw.UserError, match="epilogue= takes a tilewire"):
+            gather(a, b, epilogue="relu")
+        total = ops.Epilogue(activation=sums)
+        with pytest.raises(tw.UserError, match="an epilogue's activation goes element by element"):
+            gather(a, b, epilogue=total)
         reduce = ops.GemmAllReduce(comm, tw.f32, max_m=16, max_n=16, **OPTIONS)
         with pytest.raises(tw.UserError, match="out= is a window of this communicator"):
             reduce(a, b, out)

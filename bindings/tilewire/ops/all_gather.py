@@ -68,8 +68,8 @@ class AllGatherGemm(FusedProduct):
     ) -> None:
         """`operand_dtype`: of a and b, `dtype` unless it is given. `n`: N of most ranks, for which
         tiles are chosen; alike on all of them. `transport`: shards are pushed by "stores" of a few
-        program instances, or by "copies", of copy engines, on a stream of their own. `options`:
-        those of `FusedProduct`."""
+        program instances, or by "copies", of copy engines, on a stream of their own, which a
+        shard whose rows aren't contiguous is copied for. `options`: those of `FusedProduct`."""
         super().__init__(comm, dtype, **options)
         if transport not in ("auto", "stores", "copies"):
             raise UserError(
@@ -115,7 +115,7 @@ class AllGatherGemm(FusedProduct):
     ) -> Any:
         """All rows of this rank's product. Where one controller drives all ranks, a list of one
         array per rank comes out, and may go in for each argument."""
-        operands = Operands(self, a, b)
+        operands = Operands(self, a, b, epilogue)
         M = self._num_rows(operands, out, m)
         self._require_at_most("M", M, self.max_m)
         results = operands.results(
@@ -143,6 +143,11 @@ class AllGatherGemm(FusedProduct):
                     f"{self.name}: a of rank {rank} is [{left.rows}, {left.columns}], its shard of "
                     f"{M} rows [{share.stop - share.start}, {self.k}]: m= says how many rows all "
                     f"ranks have together"
+                )
+            if left.dtype != self.operand_dtype:
+                raise UserError(
+                    f"{self.name}: a of rank {rank} is {left.dtype.name}, and this was made for "
+                    f"{self.operand_dtype.name}: say operand_dtype= where it isn't dtype"
                 )
         return M
 

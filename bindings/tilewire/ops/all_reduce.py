@@ -84,7 +84,7 @@ class GemmAllReduce(SummedProduct):
         """The result, over this rank's copy of `out` or of the object's own memory. Where one
         controller drives all ranks, a list of one array per rank comes out, and may go in for `a`,
         `b` and an epilogue's arrays."""
-        operands = Operands(self, a, b)
+        operands = Operands(self, a, b, epilogue)
         M, N = self._shape(operands)
         columns = operands.columns(epilogue.form, None, epilogue.residual)[0]
         window = self._result if out is None else self._own_window(out, M, columns)

@@ -88,6 +88,16 @@ def empty(like: Any, shape: tuple[int, ...], dtype: DType, what: str) -> Any:
     return numpy.empty(shape, to_numpy_dtype(dtype))
 
 
+def in_rows(array: Any, what: str) -> Any:
+    """`array`, or where its rows aren't contiguous or overlap, a copy, made on the framework's
+    current stream: what copy engines take."""
+    found = _tilewire.read_argument(array, what)
+    (rows, columns), (pitch, step) = found.shape, found.strides
+    if (columns <= 1 or step == 1) and (rows <= 1 or pitch >= columns):
+        return array
+    return array.contiguous() if is_torch(array) else array.copy()
+
+
 def host_view(window: Window, rank: int, like: Any) -> Any:
     """Rank `rank`'s copy of a window, which this process drives, as an array of the library of
     `like`: NumPy's or PyTorch's; else an object with DLPack."""

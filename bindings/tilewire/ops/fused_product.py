@@ -9,7 +9,7 @@ from tilewire.errors import UserError
 from tilewire.host_view import ranks_of
 from tilewire.ops.arrays import empty, matrix, per_rank
 from tilewire.ops.choice import Problem, check_mode, choose
-from tilewire.ops.epilogue import HALF, Form
+from tilewire.ops.epilogue import HALF, Epilogue, Form
 from tilewire.ops.products import has_library
 from tilewire.ops.tiling import Tiling, choose_tiling
 from tilewire.types import as_dtype
@@ -89,7 +89,11 @@ class FusedProduct:
 class Operands:
     """What each of this process's ranks gave: `a` [M, K] and `b` [N, K]."""
 
-    def __init__(self, op: FusedProduct, a: Any, b: Any) -> None:
+    def __init__(self, op: FusedProduct, a: Any, b: Any, epilogue: Epilogue) -> None:
+        if not isinstance(epilogue, Epilogue):
+            raise UserError(
+                f"{op.name}: epilogue= takes a tilewire.ops.Epilogue, found {epilogue!r:.200}"
+            )
         self.op, self.ranks = op, ranks_of(op.comm)
         self.a = per_rank(op.comm, a, f"{op.name}: `a`")
         self.b = per_rank(op.comm, b, f"{op.name}: `b`")

@@ -44,7 +44,7 @@ class GemmReduceScatter(SummedProduct):
     def __call__(self, a: Any, b: Any, out: Any = None, *, epilogue: Epilogue = NOTHING) -> Any:
         """This rank's rows of the result. Where one controller drives all ranks, a list of one
         array per rank comes out, and may go in for each argument."""
-        operands = Operands(self, a, b)
+        operands = Operands(self, a, b, epilogue)
         M, N = self._shape(operands)
         shares = [share_of(M, self.comm.size, rank) for rank in operands.ranks]
         rows = [share.stop - share.start for share in shares]

@@ -6,7 +6,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import tilewire as tw
-from tilewire.ops.arrays import for_launch, share_of
+from tilewire.ops.arrays import for_launch, in_rows, share_of
 from tilewire.ops.kernels.collectives import meet
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class ShardCopies:
     def __init__(self, full: tw.Window, ready: tw.Flag) -> None:
         self.comm, self.full, self.ready = full.comm, full, ready
         self.side: Any = None
+        self._shards: list[Any] = []  # what is being copied
         if self.comm.target.is_cuda:
             import torch
 
@@ -63,6 +64,7 @@ class ShardCopies:
     def begin(self, operands: Operands, M: int, rows: int) -> None:
         """Copies the shards in pieces of `rows` rows, in the order in which peers need them. What
         is launched next may wait for the flags."""
+        self._shards = [in_rows(each, "a shard") for each in operands.a]
         self._copies_follow()
         with self.ready.fill(stream=self.side) as fill:
             self._kernels_follow()  # the thread that counts the fill needs room on the GPU
@@ -76,7 +78,7 @@ class ShardCopies:
     def _copy(self, operands: Operands, M: int, i: int, part: slice, fill: Any, piece: int) -> None:
         """Each rank's part of its shard, to the peer that comes to it after i - 1 others."""
         to, source, then = [], [], []
-        for rank, shard in zip(operands.ranks, operands.a, strict=True):
+        for rank, shard in zip(operands.ranks, self._shards, strict=True):
             share = share_of(M, self.comm.size, rank)
             peer = (rank - i) % self.comm.size
             first, last = share.start + part.start, min(share.start + part.stop, share.stop)
@@ -89,6 +91,7 @@ class ShardCopies:
     def end(self) -> None:
         """What comes next on the stream may overwrite the shards."""
         self._kernels_follow()
+        self._shards = []
 
     def _copies_follow(self) -> None:
         """Copies wait for what was launched so far; the CPU does one after the other anyway."""

@@ -83,7 +83,9 @@ def finished(tile, form, operands, rows, columns):
     if isinstance(form.activation, str):
         tile = ACTIVATIONS[form.activation](tile)
     elif form.activation is not None:
-        tile = form.activation(tile)
+        activated = form.activation(tile)
+        assert activated.shape == tile.shape, "an epilogue's activation goes element by element"
+        tile = activated
     if "residual" in form.operands:
         tile = tile + tw.load(operands.residual[rows, output_columns(form, columns)])
     return tile
