@@ -48,8 +48,9 @@ class AllGatherGemm(FusedProduct):
     **Order.** As for `GemmReduceScatter`: calls are launches of one lane, all ranks make them in
     one order, and the first of a mode is collective.
 
-    UserError where shapes, dtypes or the ranks' arrays don't fit; HangError where the ranks' calls
-    don't.
+    UserError where shapes, dtypes or the arrays of this process's ranks don't fit; HangError where
+    the ranks' calls don't. What one rank takes for M isn't compared with another's: where parts
+    differ and `m=` is left out, rows come out wrong.
     """
 
     name = "all_gather_gemm"

@@ -34,8 +34,9 @@ class GemmReduceScatter(SummedProduct):
     Making the object is local, the first call of a mode is collective and makes its memory, and so
     must come before a CUDA graph captures one.
 
-    UserError where shapes, dtypes or the ranks' arrays don't fit; HangError where the ranks' calls
-    don't.
+    UserError where shapes, dtypes or the arrays of this process's ranks don't fit; HangError where
+    the ranks' calls don't. One rank's M and N aren't compared with another's: where they differ,
+    ranks wait in vain only if one of them has more tiles, else rows come out wrong.
     """
 
     name = "gemm_reduce_scatter"
