@@ -16,10 +16,11 @@ from tilewire.kernel import Kernel
 
 _EMIT_HELP = """\
 SPEC describes an argument: `bf16[?,8192]` a tensor (`?`: known at run time), `window:bf16[?,8192]`
-a window, `f32` a scalar, `8192` a constant. Constants that shapes give can be left out, and so can
-scalars. Objects are `semaphore[8]`, `flag[2,64]` and `channel[2,64]:tagged:1:bf16[2048]`: depth 1,
-messages that are `tagged`, `exchange`, or `reserved` (signed_zero=False). Tensors are taken to be
-contiguous and aligned, as a framework allocates them; a launch knows of its own.
+a window, `window*2:bf16[?,8192]` one that rotates over two copies, `f32` a scalar, `8192` a
+constant. Constants that shapes give can be left out, and so can scalars. Objects are
+`semaphore[8]`, `flag[2,64]` and `channel[2,64]:tagged:1:bf16[2048]`: depth 1, messages that are
+`tagged`, `exchange`, or `reserved` (signed_zero=False). Tensors are taken to be contiguous and
+aligned, as a framework allocates them; a launch knows of its own.
 
   tilewire emit examples/01_allreduce_rmsnorm.py:allreduce_rmsnorm --target sm_90a:world=8 \\
       --arg x=window:bf16[?,8192] --arg gain=bf16[8192] --arg y=bf16[?,8192] --stage cuda

@@ -60,7 +60,7 @@ def check_shape(shape: Any) -> tuple[int, ...]:
     items = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     for each in items:
         if not isinstance(each, int) or isinstance(each, bool) or each < 0:
-            raise UserError(f"a window's shape is a tuple of integers, found {shape!r}")
+            raise UserError(f"a window's shape is a tuple of integers from 0 on, found {shape!r}")
     if not 1 <= len(items) <= 8:
         raise UserError(f"a window has 1 to 8 dimensions, found {shape!r}")
     return items

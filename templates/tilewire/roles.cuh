@@ -31,11 +31,16 @@ TILEWIRE_DEVICE bool is_loader() {
   return threadIdx.x / kWarpThreads == kThreads / kWarpThreads && is_elected();
 }
 
-/// Whether this thread is the mover's (mover.cuh): the warp behind the loader's.
+/// Which warp of the producer's this is, by whole warps: the compiler sees that it is the same for
+/// all lanes, so that a branch on it keeps a warp together, and what is the same for all lanes in
+/// registers that they share.
 template <int kThreads>
-TILEWIRE_DEVICE bool is_mover() {
-  return threadIdx.x / kWarpThreads == kThreads / kWarpThreads + 1;
+TILEWIRE_DEVICE int producer_warp() {
+  const int warp = static_cast<int>(threadIdx.x / kWarpThreads) - kThreads / kWarpThreads;
+  return __shfl_sync(0xffffffff, warp, 0);
 }
+inline constexpr int kLoaderWarp = 0;
+inline constexpr int kMoverWarp = 1;  ///< (mover.cuh)
 
 /// First in the producer's branch.
 template <int kThreads, int kProducer = producer_registers(kThreads)>

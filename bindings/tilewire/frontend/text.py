@@ -16,9 +16,9 @@ _ARRAY = re.compile(r"(window(?:\*(\d+))?:)?(\w+)\[([^\]]*)\]")
 _CHANNEL = re.compile(r"channel\[([^\]]*)\]:(\w+):(\d+):(.+)")
 _OBJECTS = {"semaphore": DType.u64, "flag": DType.u32, "channel": DType.u8}
 _FORMS = (
-    "an array is written like bf16[?,8192] or window:bf16[?,8192] (`?`: known at run time), one of "
-    "objects like semaphore[8], flag[2,64] or channel[2,64]:tagged:1:bf16[2048] (carrying, depth, "
-    "message)"
+    "an array is written like bf16[?,8192] or window:bf16[?,8192] (`?`: known at run time), a "
+    "window that rotates over two copies like window*2:bf16[?,8192], one of objects like "
+    "semaphore[8], flag[2,64] or channel[2,64]:tagged:1:bf16[2048] (carrying, depth, message)"
 )
 
 

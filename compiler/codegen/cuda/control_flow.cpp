@@ -184,17 +184,21 @@ void KernelWriter::write_roles(const Statement& split) {
   writer.blank();
   writer.open("if (tw::is_producer<kThreads>())");
   writer.line(fmt::format("tw::give_registers<{}>();", registers_of));
-  writer.open("if (tw::is_loader<kThreads>())");
   is_in_producer_ = true;
-  write_region(split.regions.at(0));
-  writer.close();
   if (mover != nullptr) {
-    writer.open("if (tw::is_mover<kThreads>())");
+    const std::string warp = emitter_.unique_name("warp");
+    writer.line(fmt::format("const int {} = tw::producer_warp<kThreads>();", warp));
+    writer.open(fmt::format("if ({} == tw::kMoverWarp)", warp));
     emitter_.forget_place();
     write_region(mover->regions.at(0));
     writer.line("mover.settle();");
-    writer.close();
+    writer.reopen(fmt::format("else if ({} == tw::kLoaderWarp && tw::is_elected())", warp));
+    emitter_.forget_place();
+  } else {
+    writer.open("if (tw::is_loader<kThreads>())");
   }
+  write_region(split.regions.at(0));
+  writer.close();
   if (task != nullptr) write_task(*task);
   is_in_producer_ = false;
   writer.reopen("else");

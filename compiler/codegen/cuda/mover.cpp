@@ -30,7 +30,7 @@ void emit_await_moves_cuda(const Statement&, CudaEmitter& emitter) {
 }
 
 void emit_is_mover_cuda(const Statement& statement, CudaEmitter& emitter) {
-  emitter.define(statement.result(), "tw::is_mover<kThreads>()");
+  emitter.define(statement.result(), "tw::producer_warp<kThreads>() == tw::kMoverWarp");
 }
 
 void emit_receive_tile_cuda(const Statement&, CudaEmitter& emitter) {

@@ -21,18 +21,6 @@ bool is_of(const Value* value, Layout::Kind kind) {
   return value->type.is_tile() && value->type.layout.kind == kind;
 }
 
-/// A load of an element per column that nothing but masks takes elements from.
-bool is_of_columns(const Statement& statement) {
-  if (!statement.is("tile_load") || !is_of(statement.result(), Layout::Kind::kFragmentPerColumn)) {
-    return false;
-  }
-  const TileAccess access = TileAccess::of(statement);
-  const DType dtype = statement.result()->type.dtype;
-  return access.dimensions.size() == 1 && access.where == nullptr && access.other == nullptr &&
-         access.offsets == nullptr &&
-         (num_bytes(dtype) == 4 || dtype == DType::kBF16 || dtype == DType::kF16);
-}
-
 bool is_of_rows(const Statement& statement) {
   return statement.is("tile_load") && goes_as_rows(statement);
 }
@@ -125,6 +113,17 @@ class Planner {
 };
 
 }  // namespace
+
+bool is_of_columns(const Statement& statement) {
+  if (!statement.is("tile_load") || !is_of(statement.result(), Layout::Kind::kFragmentPerColumn)) {
+    return false;
+  }
+  const TileAccess access = TileAccess::of(statement);
+  const DType dtype = statement.result()->type.dtype;
+  return access.dimensions.size() == 1 && access.where == nullptr && access.other == nullptr &&
+         access.offsets == nullptr &&
+         (num_bytes(dtype) == 4 || dtype == DType::kBF16 || dtype == DType::kF16);
+}
 
 PiecePlan plan_pieces(const Program& lowered, bool are_rows_dear) {
   return Planner(lowered, are_rows_dear).plan();

@@ -16,6 +16,9 @@ struct PiecePlan {
   std::set<const Value*> computed;
 };
 
+/// Whether it loads an element per column of products, and nothing but masks takes any away.
+bool is_of_columns(const Statement& statement);
+
 /// A load of rows or of an element per column comes in pieces where one element-wise statement on
 /// products is all that reads it, and nothing in front of that writes or waits.
 /// `are_rows_dear`: whether the registers of whole rows are needed otherwise.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/codegen/cuda/pieces.h"
 #include "compiler/codegen/cuda/schedule.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/memory.h"
@@ -34,6 +35,8 @@ constexpr int kReductionRegisters = 64;
 /// have places of 64 bits in hand over calls, and one lane works, or the compiler doesn't know that
 /// all do, so that none lies in registers that lanes share.
 constexpr int kWaitersRegisters = 88;
+/// The same beside consumers that need more, since they keep elements of columns over products.
+constexpr int kMoversRegistersBesideColumns = 72;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -179,11 +182,15 @@ int tile_registers(const Program& lowered) { return Pressure(lowered).peak(lower
 
 int producer_registers_of(const Program& lowered) {
   if (lowered.num_threads != 2 * device::kWarpgroupThreads) return 0;
-  bool waits = has_mover(lowered);
-  for_each_statement(lowered.body, [&waits](const Statement& statement) {
+  const bool moves = has_mover(lowered);
+  bool waits = false;
+  bool has_columns = false;
+  for_each_statement(lowered.body, [&](const Statement& statement) {
     waits |= is_producers_wait(statement);
+    has_columns |= statement.is("tile_load") && is_of_columns(statement);
   });
-  return waits ? kWaitersRegisters : 0;
+  if (moves && has_columns) return kMoversRegistersBesideColumns;
+  return waits || moves ? kWaitersRegisters : 0;
 }
 
 bool has_few_registers(const Program& lowered) {

@@ -63,8 +63,10 @@ terms_for_owners_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Wi
 
   if (tw::is_producer<kThreads>()) {
     tw::give_registers<kThreads>();
-    if (tw::is_loader<kThreads>()) {
+    const int warp = tw::producer_warp<kThreads>();
+    if (warp == tw::kMoverWarp) {
       // 1. terms_for_owners.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
+      const int64_t rank = int64_t{lane.rank};
       const int64_t offset = tw::floordiv(N + 63, int64_t{64});
       const int64_t offset_2 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
       const int64_t offset_3 = tw::floordiv(offset_2 + 63, int64_t{64});
@@ -72,81 +74,79 @@ terms_for_owners_kernel(tw::bf16* a, tw::bf16* b, const __grid_constant__ tw::Wi
       const int64_t offset_5 =
           offset_4 * offset_3 + tw::floordiv(M - offset_4 * offset_2 + 63, int64_t{64});
       const int64_t offset_6 = offset_5 * offset;
-      const int64_t offset_7 =
-          tw::minimum(tw::mod(int64_t{lane.rank} + 1, int64_t{2}) * offset_3, offset_5) * offset;
-      const int64_t offset_8 = offset_3 * offset;
+      const int64_t offset_7 = offset_3 * offset;
       for (int64_t i = int64_t{blockIdx.x}; i < offset_6; i += int64_t{gridDim.x}) {
-        const int64_t offset_9 = i + offset_7;
-        const int64_t offset_10 = offset_9 < offset_6 ? offset_9 : offset_9 - offset_6;
-        const int64_t non_negative = tw::floordiv_index(offset_10, offset_8);
-        const int64_t offset_11 = offset_10 - non_negative * offset_8;
-        const int64_t offset_12 = tw::floordiv_index(offset_11, offset);
+        const int64_t offset_8 =
+            i + tw::minimum(tw::mod(rank + 1, int64_t{2}) * offset_3, offset_5) * offset;
+        const int64_t offset_9 = offset_8 < offset_6 ? offset_8 : offset_8 - offset_6;
+        const int64_t non_negative = tw::floordiv_index(offset_9, offset_7);
+        const int64_t offset_10 = offset_9 - non_negative * offset_7;
+        const int64_t offset_11 = non_negative * offset_2;
+        const int64_t offset_12 = tw::floordiv_index(offset_10, offset);
+        const int64_t non_negative_2 = offset_10 - offset_12 * offset;
+        const int64_t offset_13 = non_negative_2 * 64;
+        const int64_t offset_14 = offset_12 * offset + non_negative_2;
+        const int64_t offset_15 = offset_11 + offset_12 * 64;
 
         // 2. terms_for_owners.py:9: for, bring a, bring b, full, matmul
-        #pragma unroll 1
-        for (int64_t i_2 = 0; i_2 < K; i_2 += 64) {
-          const auto next = ring.fill();
-          next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(i_2),
-              static_cast<int>(non_negative * offset_2 + offset_12 * 64));
-          next.load<Staged_bf16_64x64, 8192>(b_map, static_cast<int>(i_2),
-              static_cast<int>((offset_11 - offset_12 * offset) * 64));
-        }
-      }
-    }
-    if (tw::is_mover<kThreads>()) {
-      // 1. terms_for_owners.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
-      const int64_t rank = int64_t{lane.rank};
-      const int64_t offset_13 = tw::floordiv(N + 63, int64_t{64});
-      const int64_t offset_14 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
-      const int64_t offset_15 = tw::floordiv(offset_14 + 63, int64_t{64});
-      const int64_t offset_16 = tw::floordiv_index(M, offset_14);
-      const int64_t offset_17 =
-          offset_16 * offset_15 + tw::floordiv(M - offset_16 * offset_14 + 63, int64_t{64});
-      const int64_t offset_18 = offset_17 * offset_13;
-      const int64_t offset_19 = offset_15 * offset_13;
-      for (int64_t i_3 = int64_t{blockIdx.x}; i_3 < offset_18; i_3 += int64_t{gridDim.x}) {
-        const int64_t offset_20 =
-            i_3 + tw::minimum(tw::mod(rank + 1, int64_t{2}) * offset_15, offset_17) * offset_13;
-        const int64_t offset_21 = offset_20 < offset_18 ? offset_20 : offset_20 - offset_18;
-        const int64_t non_negative_2 = tw::floordiv_index(offset_21, offset_19);
-        const int64_t offset_22 = offset_21 - non_negative_2 * offset_19;
-        const int64_t offset_23 = non_negative_2 * offset_14;
-        const int64_t offset_24 = tw::floordiv_index(offset_22, offset_13);
-        const int64_t non_negative_3 = offset_22 - offset_24 * offset_13;
-        const int64_t offset_25 = non_negative_3 * 64;
-        const int64_t offset_26 = offset_24 * offset_13 + non_negative_3;
-        const int64_t offset_27 = offset_23 + offset_24 * 64;
-
-        // 2. terms_for_owners.py:9: for, bring a, bring b, full, matmul
-        const int64_t offset_28 = tw::minimum(tw::minimum(offset_23 + offset_14, M), M);
+        const int64_t offset_16 = tw::minimum(tw::minimum(offset_11 + offset_2, M), M);
 
         // 3. terms_for_owners.py:10: ne, if
-        if (non_negative_2 != rank) {
+        if (non_negative != rank) {
           // 4. terms_for_owners.py:11: store part, cast
-          tw::bf16* const part_at_non_negative_2 =
-              tw::at_rank<tw::bf16>(part, lane, non_negative_2) + (offset_27 * N + offset_25);
+          tw::bf16* const part_at_non_negative =
+              tw::at_rank<tw::bf16>(part, lane, non_negative) + (offset_15 * N + offset_13);
           mover.receive();
-          mover.drain(tw::access(part_at_non_negative_2,
-              tw::masked_dim<64>(N, offset_27, offset_28), tw::masked_dim<64>(1, offset_25, N)));
+          mover.drain(tw::access(part_at_non_negative, tw::masked_dim<64>(N, offset_15, offset_16),
+              tw::masked_dim<64>(1, offset_13, N)));
 
           // 5. terms_for_owners.py:12: lt, set ready
-          uint32_t* const ready_at_non_negative_2 =
-              tw::at_rank<uint32_t>(ready, lane, non_negative_2) + (offset_26 * 8 + 64);
+          uint32_t* const ready_at_non_negative =
+              tw::at_rank<uint32_t>(ready, lane, non_negative) + (offset_14 * 8 + 64);
           mover.settle();
-          if (offset_26 < 1) tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem, tw::Scope::kSystem, tw::MoverWarp>(ready_at_non_negative_2,
+          if (offset_14 < 1) tw::set_flag<tw::Order::kRelease, tw::Scope::kSystem, tw::Scope::kSystem, tw::MoverWarp>(ready_at_non_negative,
               ready_generation);
         } else {
           // 6. terms_for_owners.py:14: lt, wait(ready)
-          if (offset_26 < 1) tw::wait_flag<tw::Scope::kSystem, tw::MoverWarp>(static_cast<uint32_t*>(ready.local) + (offset_26 * 8 + 64),
+          if (offset_14 < 1) tw::wait_flag<tw::Scope::kSystem, tw::MoverWarp>(static_cast<uint32_t*>(ready.local) + (offset_14 * 8 + 64),
               ready_generation, 1u, lane, 0, lane.timeout_ns);
 
           // 7. terms_for_owners.py:15: load part, cast, add, store c
-          mover.fetch(tw::access(static_cast<tw::bf16*>(part.local) + (offset_27 * N + offset_25),
-              tw::masked_dim<64>(N, offset_27, offset_28), tw::masked_dim<64>(1, offset_25, N)));
+          mover.fetch(tw::access(static_cast<tw::bf16*>(part.local) + (offset_15 * N + offset_13),
+              tw::masked_dim<64>(N, offset_15, offset_16), tw::masked_dim<64>(1, offset_13, N)));
         }
       }
       mover.finish();
       mover.settle();
+    } else if (warp == tw::kLoaderWarp && tw::is_elected()) {
+      // 1. terms_for_owners.py:8: for, lt, ready (until all ranks have ended its launch 2 before this one)
+      const int64_t offset_17 = tw::floordiv(N + 63, int64_t{64});
+      const int64_t offset_18 = tw::maximum(tw::floordiv(M + 1, int64_t{2}), int64_t{1});
+      const int64_t offset_19 = tw::floordiv(offset_18 + 63, int64_t{64});
+      const int64_t offset_20 = tw::floordiv_index(M, offset_18);
+      const int64_t offset_21 =
+          offset_20 * offset_19 + tw::floordiv(M - offset_20 * offset_18 + 63, int64_t{64});
+      const int64_t offset_22 = offset_21 * offset_17;
+      const int64_t offset_23 = tw::minimum(tw::mod(int64_t{lane.rank} + 1, int64_t{2}) * offset_19,
+          offset_21) * offset_17;
+      const int64_t offset_24 = offset_19 * offset_17;
+      for (int64_t i_2 = int64_t{blockIdx.x}; i_2 < offset_22; i_2 += int64_t{gridDim.x}) {
+        const int64_t offset_25 = i_2 + offset_23;
+        const int64_t offset_26 = offset_25 < offset_22 ? offset_25 : offset_25 - offset_22;
+        const int64_t non_negative_3 = tw::floordiv_index(offset_26, offset_24);
+        const int64_t offset_27 = offset_26 - non_negative_3 * offset_24;
+        const int64_t offset_28 = tw::floordiv_index(offset_27, offset_17);
+
+        // 2. terms_for_owners.py:9: for, bring a, bring b, full, matmul
+        #pragma unroll 1
+        for (int64_t i_3 = 0; i_3 < K; i_3 += 64) {
+          const auto next = ring.fill();
+          next.load<Staged_bf16_64x64, 0>(a_map, static_cast<int>(i_3),
+              static_cast<int>(non_negative_3 * offset_18 + offset_28 * 64));
+          next.load<Staged_bf16_64x64, 8192>(b_map, static_cast<int>(i_3),
+              static_cast<int>((offset_27 - offset_28 * offset_17) * 64));
+        }
+      }
     }
   } else {
     tw::take_registers<kThreads>();
