@@ -32,8 +32,8 @@ constexpr int kCommunicatorsOwnRegisters = 84;
 constexpr int kExactSumsRegisters = 64;
 constexpr int kReductionRegisters = 64;
 /// Of the warpgroup of a producer that waits for flags, or that has a mover, found by trying: they
-/// have places of 64 bits in hand over calls, and one lane works, or the compiler doesn't know that
-/// all do, so that none lies in registers that lanes share.
+/// have places of 64 bits in hand over calls. Where one lane works, none of these lies in registers
+/// that lanes share.
 constexpr int kWaitersRegisters = 88;
 /// The same beside consumers that need more, since they keep elements of columns over products.
 constexpr int kMoversRegistersBesideColumns = 72;
@@ -187,7 +187,7 @@ int producer_registers_of(const Program& lowered) {
   bool has_columns = false;
   for_each_statement(lowered.body, [&](const Statement& statement) {
     waits |= is_producers_wait(statement);
-    has_columns |= statement.is("tile_load") && is_of_columns(statement);
+    has_columns |= is_of_columns(statement);
   });
   if (moves && has_columns) return kMoversRegistersBesideColumns;
   return waits || moves ? kWaitersRegisters : 0;
